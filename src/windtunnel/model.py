@@ -38,7 +38,7 @@ __all__ = [
 Generator = Literal["h2load", "ab", "wrk", "program"]
 
 
-# --------------------------------------------------------------------------------------------- what is declared
+# ---------------- what is declared
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Case:
         return f"{self.benchmark}({values})" if values else self.benchmark
 
 
-# --------------------------------------------------------------------------------------------- what is started
+# ---------------- what is started
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class LaunchPlan:
     deadline: float = 30.0
 
 
-# --------------------------------------------------------------------------------------------- what was seen
+# ---------------- what was seen
 
 
 @dataclass(frozen=True)
@@ -366,7 +366,7 @@ class Host:
     generators: Mapping[str, str] = field(default_factory=dict)
 
 
-# --------------------------------------------------------------------------------------------- metrics
+# ---------------- metrics
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a source tree: POSIX path relative to the repository, mode and content (a symlink's is its target)."""
+    """One file of a source tree: POSIX path relative to the repository, mode, content (a symlink's is its target)."""
 
     path: str
     mode: int

@@ -6,6 +6,7 @@ Everything inside is in base SI units (seconds, bytes, counts, ratios); scaling 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -65,23 +66,23 @@ def _scaled(number: float, steps: tuple[tuple[float, str], ...]) -> str:
 
 def format_value(value: Value | None, unit: Unit) -> str:
     """`value` (in the base unit `unit`) as people read it: ``0.0000276 s`` is ``27.60 µs``."""
-    if value is None or isinstance(value, Missing):
+    if value is None or isinstance(value, Missing) or not math.isfinite(value):
         return "n/a"
-    if not math.isfinite(value):
-        return "n/a"
-    match unit:
-        case Unit.SECOND:
-            return _scaled(value, _SECOND_STEPS)
-        case Unit.BYTE:
-            return _scaled(value, _BYTE_STEPS)
-        case Unit.BYTE_PER_SECOND:
-            return f"{_scaled(value, _BYTE_STEPS)}/s"
-        case Unit.PER_SECOND:
-            return f"{_significant(value)}/s" if abs(value) < 1e6 else f"{_scaled(value, _COUNT_STEPS)}/s"
-        case Unit.COUNT:
-            return f"{value:,.0f}" if value == int(value) else _significant(value)
-        case Unit.RATIO:
-            return f"{value * 100:.1f} %"
+    return _FORMATS[unit](value)
+
+
+def _rate(value: float) -> str:
+    return f"{_significant(value)}/s" if abs(value) < 1e6 else f"{_scaled(value, _COUNT_STEPS)}/s"
+
+
+_FORMATS: dict[Unit, Callable[[float], str]] = {
+    Unit.SECOND: lambda value: _scaled(value, _SECOND_STEPS),
+    Unit.BYTE: lambda value: _scaled(value, _BYTE_STEPS),
+    Unit.BYTE_PER_SECOND: lambda value: f"{_scaled(value, _BYTE_STEPS)}/s",
+    Unit.PER_SECOND: _rate,
+    Unit.COUNT: lambda value: f"{value:,.0f}" if value == int(value) else _significant(value),
+    Unit.RATIO: lambda value: f"{value * 100:.1f} %",
+}
 
 
 def format_change(ratio: float) -> str:
