@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 
 from windtunnel.units import Direction, Missing, Unit, Value
@@ -89,10 +88,13 @@ class Service:
 
 @dataclass(frozen=True)
 class Target:
-    """A folder `targets/NAME/` with a Dockerfile, what it serves, and `target.toml`."""
+    """A folder `targets/NAME/` with a Dockerfile, what it serves, and `target.toml`.
+
+    `folder` is its POSIX path relative to the top of the tree it was read from ("perf/targets/NAME").
+    """
 
     name: str
-    folder: Path
+    folder: str
     kind: Literal["server", "client"] = "server"
     description: str = ""
     port: int = 8080
