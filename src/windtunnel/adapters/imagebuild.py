@@ -1,0 +1,88 @@
+"""Building an image: `docker buildx` where it is there, else the engine's classic builder through the SDK."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from windtunnel.errors import BuildFailed
+from windtunnel.ports import BuildRequest, LineSink
+
+__all__ = ["buildx_available", "buildx_build", "classic_build"]
+
+_TAIL = 20
+_TIMEOUT = 3600
+
+
+@functools.cache
+def buildx_available() -> bool:
+    """Whether the docker command is there and has a working buildx; asked once per process."""
+    if os.environ.get("WINDTUNNEL_BUILDER") == "classic" or shutil.which("docker") is None:
+        return False
+    probe = subprocess.run(["docker", "buildx", "inspect"], capture_output=True, check=False, timeout=30)
+    return probe.returncode == 0
+
+
+def classic_build(api: Any, request: BuildRequest, on_line: LineSink) -> None:
+    """Build through the SDK; a failed step's container is removed by the engine (`forcerm`)."""
+    tail: deque[str] = deque(maxlen=_TAIL)
+    events = api.build(
+        fileobj=io.BytesIO(request.context),
+        custom_context=True,
+        dockerfile=request.dockerfile,
+        tag=request.tag,
+        buildargs=dict(request.build_args),
+        labels=dict(request.labels),
+        nocache=request.no_cache,
+        rm=True,
+        forcerm=True,
+        decode=True,
+        timeout=_TIMEOUT,
+    )
+    for event in events:
+        _lines(str(event.get("stream", "")).splitlines(), tail, on_line)
+        if "error" in event:
+            raise BuildFailed(str(event["error"]).strip(), detail="\n".join(tail))
+
+
+def buildx_build(request: BuildRequest, on_line: LineSink) -> None:
+    """Build with ``docker buildx build --load``, the context on its standard input."""
+    command = ["docker", "buildx", "build", "--load", "--progress=plain", "--tag", request.tag]
+    command += ["--file", request.dockerfile, "--provenance=false"]
+    for key, value in request.build_args.items():
+        command += ["--build-arg", f"{key}={value}"]
+    for key, value in request.labels.items():
+        command += ["--label", f"{key}={value}"]
+    if request.no_cache:
+        command.append("--no-cache")
+    tail: deque[str] = deque(maxlen=_TAIL)
+    with tempfile.TemporaryFile() as context:
+        context.write(request.context)
+        context.seek(0)
+        process = subprocess.Popen(
+            [*command, "-"],
+            stdin=context,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        with process:
+            _lines(process.stdout or (), tail, on_line)
+    if process.returncode:
+        raise BuildFailed(f"docker buildx build ended with {process.returncode}", detail="\n".join(tail))
+
+
+def _lines(lines: Iterable[str], tail: deque[str], on_line: LineSink) -> None:
+    for line in lines:
+        text = line.rstrip()
+        if text:
+            tail.append(text)
+            on_line(text)
