@@ -5,6 +5,7 @@ and does everything that touches the target: readiness, the answer check, the ge
 the target's cgroup right before and after it. No `docker exec` per slice, no file system shared with the command.
 
     {"op": "watch", "containers": ["ID"]}      which containers' cgroups are read
+    {"op": "listens", "port": 11211, "timeout": 20}
     {"op": "ready", "port": 80, "path": "/", "status": 200, "timeout": 20}
     {"op": "check", "port": 80, "method": "GET", "path": "/", "headers": {}, "body": null, "h2": false}
     {"op": "load", "argv": [...], "log": true, "body": null, "deadline": 30}
@@ -133,6 +134,13 @@ class Worker:
         target = self.groups[0] if self.groups else None
         return {"cpu": self._cpu(), "memory": target.memory_peak() if target else None, "at": time.monotonic()}
 
+    def op_listens(self, port: int, timeout: float) -> dict[str, Any]:
+        """Wait until something accepts connections there: what is asked of a service that need not speak HTTP."""
+        deadline = time.monotonic() + timeout
+        while not (ready := _listens(port)) and time.monotonic() < deadline:
+            time.sleep(POLL_FASTEST)
+        return {"ready": ready}
+
     def op_ready(self, port: int, path: str, status: int, timeout: float, h2: bool = False) -> dict[str, Any]:
         """Ask until the answer has the wanted status; `at` is when that was, in seconds since the epoch."""
         deadline = time.monotonic() + timeout
@@ -149,7 +157,7 @@ class Worker:
 
     def op_check(
         self, port: int, method: str, path: str, headers: dict[str, str], body: str | None, h2: bool
-    ) -> dict[str, Any]:  # noqa: E501, PLR0913
+    ) -> dict[str, Any]:
         """Ask once with the independent client; the whole body is read and hashed."""
         import httpx
 

@@ -1,0 +1,1 @@
+"""Containers and their load side-car as context managers."""

@@ -1,0 +1,290 @@
+"""One launch: target, services and load side-car, up and checked, as a context manager.
+
+The side-car is started first and owns the network namespace (no network but loopback); target and services join it.
+So the namespace's settings hold before the server binds, the worker already polls while the server starts (an exact
+time to ready), and a target that dies takes nothing else with it. `site/design/launch.md` says more.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from windtunnel.errors import EngineError, Interrupted, InvalidLoad, LaunchFailed
+from windtunnel.launch.answer import mismatch
+from windtunnel.launch.pinning import Pinning, pin
+from windtunnel.launch.sidecar import Reading, Sidecar
+from windtunnel.launch.slices import SliceRequest, run_slice
+from windtunnel.model import Answer, Case, Host, Limits, ResolvedLaunch, Slice
+from windtunnel.ports import ContainerSpec, Engine
+from windtunnel.units import Missing, Value
+
+__all__ = ["CGROUPS", "SIDECAR_LIMITS", "LaunchContext", "Running", "launched"]
+
+CGROUPS = {"/sys/fs/cgroup": "/host/cgroup"}
+SIDECAR_LIMITS = Limits(memory=1 << 30, cpus=1.0, pids=256)
+_EPHEMERAL = {"net.ipv4.ip_local_port_range": "10240 65535", "net.ipv4.tcp_tw_reuse": "1"}
+
+
+@dataclass(frozen=True)
+class LaunchContext:
+    """What all launches of a command share: the engine, its machine, the load image, the labels.
+
+    `aborting`, once set, keeps threads that are still starting launches from creating more containers.
+    """
+
+    engine: Engine
+    host: Host
+    load_image: str
+    labels: Mapping[str, str]
+    aborting: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass
+class Running:
+    """A launch that is up and answers as expected."""
+
+    context: LaunchContext
+    case: Case
+    resolved: ResolvedLaunch
+    target: str
+    sidecar: Sidecar
+    pinning: Pinning
+    cgroup: int | None
+    answer: Answer
+    time_to_ready: Value
+    warnings: tuple[str, ...] = ()
+    _idle_from: Reading | None = field(default=None)
+
+    def load(self, request: SliceRequest) -> Slice:
+        """Load one slice; a slice that proves nothing has `invalid` set. Raises SidecarLost, LaunchFailed."""
+        seen = run_slice(self, request)
+        if seen.invalid:
+            self.check_alive()
+        return seen
+
+    def check_alive(self) -> None:
+        """Raises InvalidLoad with the container's log when the target has ended."""
+        state = self.context.engine.state(self.target)
+        if not state.running:
+            cause = "killed for memory" if state.oom_killed else f"exit code {state.exit_code}"
+            raise InvalidLoad(
+                f"{self.resolved.name} ended under load ({cause})", detail=self.context.engine.logs(self.target)
+            )
+
+    def cpu_seconds(self) -> Value:
+        """By the engine's own statistics: the way out where no cgroup can be read."""
+        try:
+            return self.context.engine.cpu_seconds(self.target)
+        except EngineError as error:
+            return Missing(str(error))
+
+    def mark_idle(self) -> None:
+        """From here on nothing is asked of the target until `idle_cpu` is read."""
+        self._idle_from = self.sidecar.read()
+
+    def idle_cpu(self) -> Value:
+        """CPU share since `mark_idle`."""
+        now, then = self.sidecar.read(), self._idle_from
+        if then is None or then.cpu is None or now.cpu is None:
+            return Missing("the target's cgroup can't be read")
+        if now.at - then.at < 0.02:
+            return Missing("the launch was not idle long enough")
+        return (now.cpu - then.cpu) / (now.at - then.at)
+
+    def peak_memory(self) -> Value:
+        """Bytes, page cache included, since the container started."""
+        memory = self.sidecar.read().memory
+        return Missing("the target's cgroup tells no peak") if memory is None else float(memory)
+
+
+@contextmanager
+def launched(context: LaunchContext, case: Case, resolved: ResolvedLaunch) -> Iterator[Running]:
+    """Start everything, wait until it answers, check the answer; remove everything at the end, whatever happens.
+
+    Raises:
+        LaunchFailed: a container ended, or nothing answered in time (its log is in `detail`).
+        InvalidLoad: it answers, but not as the workload expects.
+        SidecarLost, EngineError: infrastructure.
+    """
+    containers = _Containers(context)
+    try:
+        yield _start(containers, case, resolved)
+    finally:
+        containers.remove()
+
+
+class _Containers:
+    """The containers of one launch, by role, in the order of their creation."""
+
+    def __init__(self, context: LaunchContext) -> None:
+        self.context = context
+        self.ids: list[str] = []
+        self.warnings: list[str] = []
+        self.sidecar: Sidecar | None = None
+        self._suffix = secrets.token_hex(4)
+
+    def create(self, role: str, spec: ContainerSpec) -> str:
+        if self.context.aborting.is_set():
+            raise Interrupted("the command is ending")
+        identifier, warnings = self.context.engine.create(spec)
+        self.ids.append(identifier)
+        self.warnings += [f"{role}: {warning}" for warning in warnings]
+        return identifier
+
+    def name(self, role: str) -> str:
+        safe = "".join(char if char.isalnum() else "-" for char in role)
+        return f"windtunnel-{safe}-{self._suffix}"
+
+    def labels(self, role: str) -> dict[str, str]:
+        return {**self.context.labels, "windtunnel.role": role}
+
+    def remove(self) -> None:
+        """All at once: each is killed, none is waited for."""
+        if self.sidecar is not None:
+            self.sidecar.close()
+        with ThreadPoolExecutor(max(1, len(self.ids))) as pool:
+            list(pool.map(self._remove, self.ids))
+
+    def _remove(self, identifier: str) -> None:
+        with suppress(EngineError):  # what is left is found by its label, at the latest by the next command
+            self.context.engine.remove(identifier)
+
+
+def _start(containers: _Containers, case: Case, resolved: ResolvedLaunch) -> Running:
+    context, engine = containers.context, containers.context.engine
+    pinning = pin(context.host, resolved.limits.cpus)
+    holder = _create_sidecar(containers, pinning, resolved)
+    parts = [(part, _create(containers, part, holder, pinning)) for part in (*resolved.services, resolved)]
+    channel = engine.attach(holder)
+    containers.sidecar = sidecar = Sidecar(channel)
+    _start_container(engine, holder, "the load side-car")
+    for service, identifier in parts[:-1]:
+        _start_service(engine, sidecar, service, identifier)
+    target = parts[-1][1]
+    _start_container(engine, target, resolved.name)
+    time_to_ready = _await(engine, sidecar, resolved, target)
+    cgroup, cpusets = sidecar.watch([target])
+    answer = _checked(engine, sidecar, case, resolved, target)
+    running = Running(context, case, resolved, target, sidecar, pinning, cgroup, answer, time_to_ready)
+    running.warnings = (*containers.warnings, *_doubts(pinning, cgroup, cpusets[0], case, resolved))
+    running.mark_idle()
+    return running
+
+
+def _create_sidecar(containers: _Containers, pinning: Pinning, resolved: ResolvedLaunch) -> str:
+    ports = sorted({part.port for part in (*resolved.services, resolved) if part.port})
+    reserved = {"net.ipv4.ip_local_reserved_ports": ",".join(map(str, ports))} if ports else {}
+    spec = ContainerSpec(
+        image=containers.context.load_image,
+        name=containers.name("sidecar"),
+        labels=containers.labels("sidecar"),
+        limits=SIDECAR_LIMITS,
+        cpuset=pinning.generator,
+        network="none",
+        sysctls={**_EPHEMERAL, **reserved},
+        read_only_mounts=CGROUPS,
+        interactive=True,
+    )
+    return containers.create("load side-car", spec)
+
+
+def _create(containers: _Containers, part: ResolvedLaunch, holder: str, pinning: Pinning) -> str:
+    spec = ContainerSpec(
+        image=part.image,
+        name=containers.name(part.name),
+        labels=containers.labels(f"part {part.name}"),
+        command=part.command,
+        env=dict(part.env),
+        limits=part.limits,
+        cpuset=pinning.server,
+        network=f"container:{holder}",
+    )
+    return containers.create(part.name, spec)
+
+
+def _start_container(engine: Engine, identifier: str, name: str) -> None:
+    try:
+        engine.start(identifier)
+    except EngineError as error:
+        # The engine refuses to start what the image asks for (no such command, say): the image's fault, not its.
+        if "exec" in str(error) or "no such file" in str(error):
+            raise LaunchFailed(f"{name} can't be started: {error}") from error
+        raise
+
+
+def _start_service(engine: Engine, sidecar: Sidecar, service: ResolvedLaunch, identifier: str) -> None:
+    _start_container(engine, identifier, service.name)
+    if service.port is not None and not sidecar.listens(service.port, service.ready.timeout):
+        message = f"service {service.name} does not listen on port {service.port} after {service.ready.timeout:g} s"
+        raise LaunchFailed(_with_end(engine, identifier, message), detail=engine.logs(identifier))
+
+
+def _await(engine: Engine, sidecar: Sidecar, resolved: ResolvedLaunch, target: str) -> Value:
+    """Seconds from the container's start to its first good answer."""
+    if resolved.port is None:
+        return Missing("it serves no port")
+    ready = resolved.ready
+    deadline, step = time.monotonic() + ready.timeout, min(1.0, ready.timeout)
+    while True:
+        # In steps, so that a target that ends at once is not waited for to the deadline.
+        seen = sidecar.ready(resolved.port, ready.path, ready.status, min(step, ready.timeout))
+        state = engine.state(target)
+        if seen.ready:
+            return Missing("the engine tells no start time") if state.started is None else seen.at - state.started
+        if not state.running or time.monotonic() >= deadline:
+            break
+    message = (
+        f"{resolved.name} did not answer {ready.status} to GET {ready.path} on port {resolved.port} "
+        f"within {ready.timeout:g} s (last: {seen.last})"
+    )
+    raise LaunchFailed(_with_end(engine, target, message), detail=engine.logs(target))
+
+
+def _with_end(engine: Engine, identifier: str, message: str) -> str:
+    with suppress(EngineError):
+        state = engine.state(identifier)
+        if not state.running:
+            return f"{message}: the container had ended with exit code {state.exit_code}"
+    return message
+
+
+def _checked(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunch, target: str) -> Answer:
+    if resolved.port is None:
+        raise LaunchFailed(f"{resolved.name} has no port to load")
+    answer, sample = sidecar.check(resolved.port, case.workload)
+    if answer is None:
+        raise InvalidLoad(f"{case.workload.method} {case.workload.path} failed: {sample}", detail=engine.logs(target))
+    if wrong := mismatch(answer, case.workload.expect):
+        raise InvalidLoad(f"{case.workload.method} {case.workload.path} gave {wrong}", detail=sample)
+    return answer
+
+
+def _doubts(
+    pinning: Pinning, cgroup: int | None, cpuset: str | None, case: Case, resolved: ResolvedLaunch
+) -> tuple[str, ...]:
+    """What travels with the figures: dropped limits, missing readings, too few workers."""
+    doubts = [pinning.note] if pinning.note else []
+    if cgroup is None:
+        doubts.append("the target's cgroup can't be read: CPU comes from the engine's statistics (slow, coarse)")
+    if pinning.server and cpuset not in (None, "") and _expand(cpuset or "") != _expand(pinning.server):
+        doubts.append(f"pinning to processor {pinning.server} was not taken: the target runs on {cpuset}")
+    workers, concurrency = resolved.workers, case.workload.concurrency
+    if workers is not None and case.workload.keepalive and concurrency > workers:
+        doubts.append(f"{concurrency} kept-alive connections on {workers} workers: some of them starve")
+    return tuple(doubts)
+
+
+def _expand(cpus: str) -> frozenset[int]:
+    """A processor list ("0-2,5") as a set."""
+    numbers: set[int] = set()
+    for part in cpus.split(","):
+        low, _, high = part.partition("-")
+        if low.strip().isdigit():
+            numbers.update(range(int(low), int(high or low) + 1))
+    return frozenset(numbers)

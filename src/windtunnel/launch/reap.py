@@ -1,0 +1,45 @@
+"""Containers that a crash left behind: found by label, removed when their owner is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from windtunnel.ports import LABEL, ContainerInfo, Engine
+
+__all__ = ["OWNER_LABEL", "reap_group", "reap_stale", "stale"]
+
+OWNER_LABEL = "windtunnel.owner"
+_FOREIGN_AGE = 24 * 3600.0
+
+
+def stale(
+    containers: Iterable[ContainerInfo], alive: Callable[[str], bool | None], now: float
+) -> tuple[ContainerInfo, ...]:
+    """Those whose owner has ended; of owners that can't be asked (another machine's), those older than a day.
+
+    `alive` tells of an owner label's value: True, False, or None where this machine can't know. Pure.
+    """
+
+    def left_behind(container: ContainerInfo) -> bool:
+        known = alive(container.labels.get(OWNER_LABEL, ""))
+        return not known if known is not None else now - container.created > _FOREIGN_AGE
+
+    return tuple(container for container in containers if left_behind(container))
+
+
+def reap_stale(engine: Engine, alive: Callable[[str], bool | None], now: float) -> int:
+    """Remove what earlier commands left behind; how many containers that were."""
+    return _remove(engine, [container.id for container in stale(engine.containers(LABEL), alive, now)])
+
+
+def reap_group(engine: Engine, group: str) -> int:
+    """Remove every container of one command (the value of the label `windtunnel`)."""
+    return _remove(engine, [container.id for container in engine.containers(f"{LABEL}={group}")])
+
+
+def _remove(engine: Engine, identifiers: list[str]) -> int:
+    if identifiers:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(engine.remove, identifiers))
+    return len(identifiers)

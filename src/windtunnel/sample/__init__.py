@@ -1,0 +1,1 @@
+"""The schedule (pure), the measuring itself, summaries (pure) and the run file."""

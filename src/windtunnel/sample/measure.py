@@ -1,0 +1,221 @@
+"""The measuring itself: batches of launches that start together and are loaded one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+from windtunnel.errors import EngineError, InvalidLoad, LaunchFailed, SidecarLost, WindtunnelError
+from windtunnel.launch.launch import LaunchContext, Running, launched
+from windtunnel.launch.reap import reap_group
+from windtunnel.launch.slices import SliceRequest
+from windtunnel.model import Case, Launch, LaunchPlan, ResolvedLaunch, Slice
+from windtunnel.ports import LABEL
+from windtunnel.sample.schedule import Sizes, adapted, fixed_sizes, size_slice, slice_order
+from windtunnel.units import Missing
+
+__all__ = ["Job", "Measurement", "Progress"]
+
+_FIRST_PROBE = 2
+_PROBE_SECONDS = 0.02
+_PROBE_GROWTH = 8
+_PROBES = 6
+
+
+@dataclass(frozen=True)
+class Job:
+    """A case of one arm, ready to be launched."""
+
+    case: Case
+    arm: str
+    resolved: ResolvedLaunch
+
+
+class Progress(Protocol):
+    """What the measuring tells while it runs."""
+
+    def starting(self, jobs: Sequence[Job]) -> None:
+        """A batch of launches is being started."""
+
+    def loading(self, job: Job, number: int) -> None:
+        """One launch of the batch is under load now."""
+
+    def done(self, launch: Launch) -> None:
+        """A launch has ended, whatever its outcome."""
+
+
+@dataclass
+class _Started:
+    """A launch of a batch: up, or the reason why not."""
+
+    job: Job
+    number: int
+    began: float
+    context: AbstractContextManager[Running]
+    running: Running | None = None
+    error: WindtunnelError | None = None
+
+
+@dataclass
+class Measurement:
+    """Launches cases and records each launch as soon as it has ended.
+
+    `sizes` holds the calibrated slice sizes by case id; a case that is not in it is calibrated on its first launch
+    and keeps that size for the rest, whatever the arm: both arms do the same work.
+    """
+
+    context: LaunchContext
+    plan: LaunchPlan
+    record: Callable[[Launch], None]
+    progress: Progress
+    seed: str
+    sizes: dict[str, Sizes] = field(default_factory=dict)
+
+    def batch(self, wanted: Sequence[tuple[Job, int]]) -> tuple[Launch, ...]:
+        """Start these launches together, load them in the given order, one at a time.
+
+        A launch that fails is recorded with its outcome and reason; only StorageError (from `record`) and an
+        interruption get out, and then no container is left.
+        """
+        self.progress.starting([job for job, _ in wanted])
+        before = time.monotonic()
+        started = self._start(wanted)
+        share = (time.monotonic() - before) / len(wanted)
+        try:
+            return tuple([self._finish(one, share) for one in started])
+        except BaseException:
+            self.abort()
+            raise
+
+    def abort(self) -> None:
+        """Remove every container of the command at once; threads that wait on them then fail and end."""
+        self.context.aborting.set()
+        reap_group(self.context.engine, self.context.labels[LABEL])
+
+    def _start(self, wanted: Sequence[tuple[Job, int]]) -> list[_Started]:
+        started = [
+            _Started(job, number, time.time(), launched(self.context, job.case, job.resolved))
+            for job, number in wanted
+        ]
+        with ThreadPoolExecutor(len(started)) as pool:
+            try:
+                list(pool.map(_enter, started))
+            except BaseException:
+                self.abort()
+                raise
+        return started
+
+    def _finish(self, one: _Started, start_share: float) -> Launch:
+        """Load, stop, record."""
+        spent = {"start": start_share, "warmup": 0.0, "slices": 0.0, "stop": 0.0}
+        launch = self._loaded(one, spent)
+        before = time.monotonic()
+        if one.running is not None:
+            one.context.__exit__(None, None, None)
+        spent["stop"] = time.monotonic() - before
+        launch = replace(launch, spent=spent)
+        self.record(launch)
+        self.progress.done(launch)
+        return launch
+
+    def _loaded(self, one: _Started, spent: dict[str, float]) -> Launch:
+        job, running = one.job, one.running
+        blank = Launch(
+            case=job.case.id,
+            arm=job.arm,
+            number=one.number,
+            identity=job.resolved.identity,
+            image=job.resolved.image,
+            started=one.began,
+            image_size=Missing("not known") if job.resolved.image_size is None else float(job.resolved.image_size),
+        )
+        if running is None:
+            return _failed(blank, one.error or LaunchFailed("not started"))
+        self.progress.loading(job, one.number)
+        launch = replace(blank, answer=running.answer, time_to_ready=running.time_to_ready, warnings=running.warnings)
+        slices: list[Slice] = []
+        try:
+            launch = replace(launch, idle_cpu=running.idle_cpu())
+            self._load(job, one.number, running, slices, spent)
+            launch = replace(launch, peak_memory=running.peak_memory())
+        except WindtunnelError as error:
+            return _failed(replace(launch, slices=tuple(slices)), error)
+        return replace(launch, slices=tuple(slices))
+
+    def _load(self, job: Job, number: int, running: Running, slices: list[Slice], spent: dict[str, float]) -> None:
+        """Warm up (and calibrate, the first time), then the slices; ends at the first one that proves nothing."""
+        before = time.monotonic()
+        sizes = self._calibrated(job, running)
+        plan = adapted(self.plan, sizes)
+        for _ in range(plan.warmup):
+            _add(
+                slices, running.load(SliceRequest("warmup", sizes.load, job.case.workload.concurrency, plan.deadline))
+            )
+        middle = time.monotonic()
+        spent["warmup"] = middle - before
+        try:
+            for role in slice_order(plan, f"{self.seed}/{job.case.id}/{number}"):
+                _add(slices, running.load(_request(role, sizes, job.case, plan)))
+        finally:
+            spent["slices"] = time.monotonic() - middle
+
+    def _calibrated(self, job: Job, running: Running) -> Sizes:
+        known = self.sizes.get(job.case.id)
+        if known is None:
+            known = self.sizes[job.case.id] = self._calibrate(job.case, running)
+        return known
+
+    def _calibrate(self, case: Case, running: Running) -> Sizes:
+        """Grow a load until it lasts long enough to tell the rate, at both concurrencies."""
+        concurrency = case.workload.concurrency
+        fixed = fixed_sizes(case.workload)
+        load_rate = self._rate(running, concurrency)
+        single_rate = self._rate(running, 1)
+        load = fixed[0] if fixed else size_slice(load_rate, concurrency, self.plan.seconds)
+        single = fixed[1] if fixed else size_slice(single_rate, 1, self.plan.seconds)
+        return Sizes(load, single, load / load_rate, single / single_rate)
+
+    def _rate(self, running: Running, concurrency: int) -> float:
+        requests = _FIRST_PROBE * concurrency
+        for _ in range(_PROBES):
+            seen = running.load(SliceRequest("warmup", requests, concurrency, self.plan.deadline))
+            if seen.invalid:
+                raise InvalidLoad(seen.invalid)
+            wall = seen.wall if isinstance(seen.wall, float) else self.plan.deadline
+            if wall >= _PROBE_SECONDS:
+                break
+            requests *= _PROBE_GROWTH
+        return requests / wall
+
+
+def _enter(one: _Started) -> None:
+    """In a thread of its own: bring one launch up; what windtunnel itself refuses is kept, not raised."""
+    try:
+        one.running = one.context.__enter__()
+    except WindtunnelError as error:
+        one.error = error
+
+
+def _request(role: Literal["load", "single"], sizes: Sizes, case: Case, plan: LaunchPlan) -> SliceRequest:
+    if role == "single":
+        return SliceRequest("single", sizes.single, 1, plan.deadline)
+    return SliceRequest("load", sizes.load, case.workload.concurrency, plan.deadline)
+
+
+def _add(slices: list[Slice], seen: Slice) -> None:
+    """Keep a slice; one that proves nothing ends the launch."""
+    slices.append(seen)
+    if seen.invalid:
+        raise InvalidLoad(seen.invalid)
+
+
+def _failed(launch: Launch, error: WindtunnelError) -> Launch:
+    if isinstance(error, InvalidLoad):
+        return launch.failing("invalid", str(error), error.detail)
+    if isinstance(error, SidecarLost | EngineError):
+        return launch.failing("lost", str(error), error.detail)
+    return launch.failing("failed", str(error), error.detail)

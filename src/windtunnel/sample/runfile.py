@@ -1,0 +1,235 @@
+"""The run file: everything one command measured, with its environment, in one versioned file.
+
+It is JSON lines: a header, then one line per launch (or per case that could not be launched), then an end. A line
+is appended and flushed to disk as soon as its launch has ended, so a crash, `kill -9` or a full disk loses the
+launch in flight and nothing else; a torn last line is recognised and dropped. `site/formats.md` describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from windtunnel.errors import ConfigError, StorageError
+from windtunnel.model import Case, Host, Launch, LaunchPlan
+from windtunnel.sample.schedule import Sizes
+from windtunnel.units import Missing
+
+__all__ = ["FORMAT", "VERSION", "Arm", "Failure", "Header", "Run", "RunWriter", "read_run"]
+
+FORMAT = "windtunnel-run"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One commit's side: `revision` as it was asked for, `commit` in full ("worktree" for the working tree)."""
+
+    name: str
+    revision: str
+    commit: str
+    date: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What was going to be measured, where and with what."""
+
+    id: str
+    created: str
+    windtunnel: str
+    command: tuple[str, ...]
+    project: str
+    seed: str
+    plan: LaunchPlan
+    launches: int
+    arms: tuple[Arm, ...]
+    cases: tuple[Case, ...]
+    host: Host | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case of an arm that was never launched: `kind` is "failed" (did not build) or "skipped" (not there)."""
+
+    case: str
+    arm: str
+    kind: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run file, read. `complete` tells whether the command came to its own end."""
+
+    header: Header
+    launches: tuple[Launch, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    sizes: Mapping[str, Sizes] = field(default_factory=dict)
+    end: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the last line says that the command ended."""
+        return bool(self.end)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Missing):
+        return {"missing": value.reason}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {key: _plain(getattr(value, key)) for key in value.__dataclass_fields__}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+class RunWriter:
+    """Appends to a run file; every line is on the disk when the call returns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _storage(path, error) from error
+
+    def header(self, header: Header) -> None:
+        """The first line."""
+        self._append({"type": "header", "format": FORMAT, "version": VERSION, **_plain(header)})
+
+    def launch(self, launch: Launch) -> None:
+        """One launch, whatever its outcome."""
+        self._append({"type": "launch", **_plain(launch)})
+
+    def failure(self, failure: Failure) -> None:
+        """A case that could not be launched."""
+        self._append({"type": "failure", **_plain(failure)})
+
+    def sizes(self, case: str, sizes: Sizes) -> None:
+        """The calibrated slice sizes of a case: what a resumed run has to go on with."""
+        self._append({"type": "sizes", "case": case, "sizes": _plain(sizes)})
+
+    def end(self, **facts: object) -> None:
+        """The command's own end: exit code, seconds by phase."""
+        self._append({"type": "end", **{key: _plain(value) for key, value in facts.items()}})
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._descriptor)
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        data = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        start = os.fstat(self._descriptor).st_size
+        try:
+            written = os.write(self._descriptor, data)
+            if written != len(data):
+                raise OSError(28, "No space left on device")
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self._undo(start)
+            raise _storage(self.path, error) from error
+
+    def _undo(self, size: int) -> None:
+        """Take a half-written line back, so that what was there before stays a whole file."""
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError:
+            return  # the reader drops a torn last line
+
+
+def _storage(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"cannot write {path}: {error.strerror}; what was measured before is in it. "
+        "Make room, or name another place with --output"
+    )
+
+
+def read_run(path: Path) -> Run:
+    """A run file from disk.
+
+    Raises ConfigError for a file that is not one, is of a newer version, or has a broken line before its last.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from error
+    records = [_record(path, number, line, number == len(lines)) for number, line in enumerate(lines, 1) if line]
+    whole = [(number, record) for number, record in enumerate(records, 1) if record is not None]
+    if not whole or whole[0][1].get("format") != FORMAT:
+        raise ConfigError("is not a windtunnel run file", file=path, line=1)
+    if whole[0][1].get("version") != VERSION:
+        found = whole[0][1].get("version")
+        raise ConfigError(f"is of version {found}, this windtunnel reads {VERSION}", file=path, line=1)
+    return _assemble(path, whole)
+
+
+def _record(path: Path, number: int, line: bytes, last: bool) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        if last:  # no newline after it: the write was cut short
+            return None
+        raise ConfigError(f"is not JSON: {error}", file=path, line=number) from error
+    if not isinstance(found, dict):
+        raise ConfigError("is not an object", file=path, line=number)
+    return found
+
+
+def _assemble(path: Path, records: list[tuple[int, dict[str, Any]]]) -> Run:
+    launches: list[Launch] = []
+    failures: list[Failure] = []
+    sizes: dict[str, Sizes] = {}
+    end: dict[str, Any] = {}
+    header = _decoded(Header, records[0][1], path, 1)
+    for number, record in records[1:]:
+        kind = record.get("type")
+        if kind == "launch":
+            launches.append(_decoded(Launch, record, path, number))
+        elif kind == "failure":
+            failures.append(_decoded(Failure, record, path, number))
+        elif kind == "sizes":
+            sizes[str(record.get("case"))] = _decoded(Sizes, record.get("sizes") or {}, path, number)
+        elif kind == "end":
+            end = {key: value for key, value in record.items() if key != "type"}
+    return Run(header, tuple(launches), tuple(failures), sizes, end)
+
+
+@cache
+def _adapter(kind: type) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _decoded(kind: type[Any], record: dict[str, Any], path: Path, number: int) -> Any:
+    from pydantic import ValidationError
+
+    known = kind.__dataclass_fields__
+    try:
+        return _adapter(kind).validate_python(_revived({key: record[key] for key in record if key in known}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(first["msg"], file=path, line=number, key=key) from error
+
+
+def _revived(value: Any) -> Any:
+    """Turn ``{"missing": reason}`` back into `Missing`."""
+    if isinstance(value, dict):
+        if value.keys() == {"missing"}:
+            return Missing(str(value["missing"]))
+        return {key: _revived(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_revived(item) for item in value]
+    return value

@@ -1,0 +1,89 @@
+"""Which launch and which slice comes when, and how large a slice is. Pure, seeded, reproducible."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from windtunnel.model import LaunchPlan, Workload
+
+__all__ = ["MINIMUM_PER_CONNECTION", "Sizes", "adapted", "launch_batches", "size_slice", "slice_order"]
+
+MINIMUM_PER_CONNECTION = 10
+"""A slice has at least this many requests per connection, so that setting the connections up does not dominate."""
+
+_LONG, _VERY_LONG = 0.25, 1.5
+_Job = TypeVar("_Job")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Requests per slice, and how long such a slice took when it was calibrated (seconds).
+
+    `load` at the workload's concurrency, `single` at concurrency 1.
+    """
+
+    load: int
+    single: int
+    load_seconds: float
+    single_seconds: float
+
+
+def size_slice(rate: float, concurrency: int, seconds: float) -> int:
+    """Requests that last about `seconds` at `rate` requests per second; a multiple of the concurrency.
+
+    A multiple, because generators hand out requests per connection: an even share keeps every connection busy
+    to the end.
+    """
+    wanted = max(rate * seconds, MINIMUM_PER_CONNECTION * concurrency)
+    return concurrency * math.ceil(wanted / concurrency)
+
+
+def fixed_sizes(workload: Workload) -> tuple[int, int] | None:
+    """(load, single) where the workload fixes the size itself."""
+    if workload.requests is None:
+        return None
+    return workload.requests, max(MINIMUM_PER_CONNECTION, workload.requests // max(1, workload.concurrency))
+
+
+def adapted(plan: LaunchPlan, sizes: Sizes) -> LaunchPlan:
+    """A plan for slices that turned out long: fewer of them, so that a slow server does not take the day.
+
+    A launch still gets at least two slices and one at concurrency 1.
+    """
+    longest = max(sizes.load_seconds, sizes.single_seconds)
+    if longest <= _LONG:
+        return plan
+    share = 2 if longest > _VERY_LONG else 4
+    return replace(
+        plan,
+        slices=min(plan.slices, share),
+        single_slices=min(plan.single_slices, max(1, share // 2)),
+        deadline=max(plan.deadline, 10 * longest),
+    )
+
+
+def slice_order(plan: LaunchPlan, seed: str) -> tuple[Literal["load", "single"], ...]:
+    """The roles of a launch's slices, shuffled: a drift within a launch must not fall on one kind of slice."""
+    roles: list[Literal["load", "single"]] = ["load"] * plan.slices + ["single"] * plan.single_slices
+    random.Random(seed).shuffle(roles)  # noqa: S311 - order, not secrets
+    return tuple(roles)
+
+
+def launch_batches(
+    jobs: Sequence[_Job], launches: int, batch: int, seed: str
+) -> tuple[tuple[tuple[_Job, int], ...], ...]:
+    """Every job `launches` times as (job, number from 1), in batches that are started together.
+
+    Round by round over all jobs, each round shuffled: whatever drifts during the run falls on all cases alike.
+    """
+    generator = random.Random(seed)  # noqa: S311
+    order: list[tuple[_Job, int]] = []
+    for number in range(1, launches + 1):
+        round_ = [(job, number) for job in jobs]
+        generator.shuffle(round_)
+        order += round_
+    return tuple(tuple(order[start : start + batch]) for start in range(0, len(order), batch))

@@ -1,0 +1,157 @@
+"""From slices to the metrics of a launch, from launches to those of a case. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from windtunnel.load.histogram import merge, quantile
+from windtunnel.model import METRICS, Launch, Slice
+from windtunnel.units import Missing, Value
+
+__all__ = ["CaseSummary", "MetricSummary", "launch_metrics", "summarise"]
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """A metric over launches: median, relative standard deviation between launches, extremes, how many launches."""
+
+    median: Value
+    spread: float | None
+    low: Value
+    high: Value
+    launches: int
+
+
+@dataclass(frozen=True)
+class CaseSummary:
+    """A case of one arm: its metrics over the launches that are "ok", and what went wrong in all of them.
+
+    `percentiles` is latency in seconds by percent, over all load slices of all good launches together.
+    """
+
+    case: str
+    arm: str
+    metrics: Mapping[str, MetricSummary]
+    percentiles: Mapping[float, float]
+    status: Mapping[str, int]
+    failed: Mapping[str, int]
+    requests: int
+    launches: int
+    outcomes: Mapping[str, int]
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+PERCENTS = (50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0, 100.0)
+"""The percentiles that ab prints, plus none."""
+
+
+def launch_metrics(launch: Launch) -> Mapping[str, Value]:
+    """Every metric of `METRICS` for one launch; what was not measured is Missing, with the reason."""
+    if launch.outcome != "ok":
+        why = Missing(launch.reason or launch.outcome)
+        return dict.fromkeys(METRICS, why)
+    load = [one for one in launch.slices if one.role == "load"]
+    single = [one for one in launch.slices if one.role == "single"]
+    histogram = merge(*(one.latency for one in load))
+    per_request = _median([_ratio(one.wall, one.requests) for one in load])
+    return {
+        "cpu_per_request": _median([_ratio(one.cpu, one.requests) for one in load]),
+        "time_per_request": per_request,
+        # The mean, not the median: a rare wait is what this metric is there to see.
+        "response_time": _mean([_ratio(one.wall, one.requests) for one in single]),
+        "throughput": per_request if isinstance(per_request, Missing) else 1.0 / per_request,
+        "latency_mean": _mean([one.mean_latency for one in load]),
+        **{f"latency_p{percent}": _quantile(histogram, percent / 100) for percent in (50, 90, 99)},
+        "transfer_rate": _median([_over(one) for one in load]),
+        "peak_memory": launch.peak_memory,
+        "time_to_ready": launch.time_to_ready,
+        "idle_cpu": launch.idle_cpu,
+        "image_size": launch.image_size,
+    }
+
+
+def summarise(launches: Sequence[Launch]) -> CaseSummary:
+    """All launches of one case and arm. `launches` must not be empty."""
+    good = [launch for launch in launches if launch.outcome == "ok"]
+    seen = [launch_metrics(launch) for launch in good]
+    slices = [one for launch in launches for one in launch.slices if one.role != "warmup"]
+    histogram = merge(*(one.latency for launch in good for one in launch.slices if one.role == "load"))
+    bad = [launch for launch in launches if launch.outcome != "ok"]
+    return CaseSummary(
+        case=launches[0].case,
+        arm=launches[0].arm,
+        metrics={name: _over_launches([metrics[name] for metrics in seen], bad) for name in METRICS},
+        percentiles={percent: quantile(histogram, percent / 100) for percent in PERCENTS} if histogram else {},
+        status=_totals([one.status for one in slices]),
+        failed=_totals([one.failed for one in slices]),
+        requests=sum(one.requests for one in slices),
+        launches=len(good),
+        outcomes=Counter(launch.outcome for launch in launches),
+        reasons=tuple(dict.fromkeys(launch.reason for launch in bad)),
+        warnings=tuple(dict.fromkeys(_warnings(launches))),
+    )
+
+
+def _warnings(launches: Sequence[Launch]) -> list[str]:
+    return [
+        *(warning for launch in launches for warning in launch.warnings),
+        *(
+            warning
+            for launch in launches
+            for one in launch.slices
+            if one.role != "warmup"
+            for warning in one.warnings
+        ),
+    ]
+
+
+def _over_launches(values: Sequence[Value], bad: Sequence[Launch]) -> MetricSummary:
+    known = [value for value in values if not isinstance(value, Missing)]
+    if not known:
+        reasons = [value.reason for value in values if isinstance(value, Missing)] + [one.reason for one in bad]
+        why = Missing(reasons[0] if reasons else "no launch")
+        return MetricSummary(why, None, why, why, 0)
+    middle = statistics.median(known)
+    spread = statistics.stdev(known) / abs(middle) if len(known) > 1 and middle else None
+    return MetricSummary(middle, spread, min(known), max(known), len(known))
+
+
+def _ratio(value: Value, requests: int) -> Value:
+    return value if isinstance(value, Missing) else value / requests
+
+
+def _over(one: Slice) -> Value:
+    if isinstance(one.total_bytes, Missing):
+        return one.total_bytes
+    return one.wall if isinstance(one.wall, Missing) else one.total_bytes / one.wall
+
+
+def _quantile(histogram: Mapping[int, int], q: float) -> Value:
+    return quantile(histogram, q) if histogram else Missing("the generator gives no latency per request")
+
+
+def _combined(values: Sequence[Value], how: Callable[[list[float]], float]) -> Value:
+    known = [value for value in values if not isinstance(value, Missing)]
+    if len(known) < len(values) or not known:
+        missing = [value for value in values if isinstance(value, Missing)]
+        return missing[0] if missing else Missing("no slice of this kind")
+    return how(known)
+
+
+def _median(values: Sequence[Value]) -> Value:
+    return _combined(values, statistics.median)
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    return _combined(values, statistics.fmean)
+
+
+def _totals(counts: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(total)
