@@ -7,6 +7,7 @@ launch in flight and nothing else; a torn last line is recognised and dropped. `
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -100,7 +101,8 @@ class RunWriter:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._mend()
         except OSError as error:
             raise _storage(path, error) from error
 
@@ -132,13 +134,20 @@ class RunWriter:
         data = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         start = os.fstat(self._descriptor).st_size
         try:
-            written = os.write(self._descriptor, data)
-            if written != len(data):
-                raise OSError(28, "No space left on device")
-            os.fsync(self._descriptor)
+            if os.write(self._descriptor, data) == len(data):
+                os.fsync(self._descriptor)
+                return
         except OSError as error:
             self._undo(start)
             raise _storage(self.path, error) from error
+        self._undo(start)
+        raise _storage(self.path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+    def _mend(self) -> None:
+        """Drop a last line that an earlier writer could not finish, before anything is written behind it."""
+        content = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+        if content and not content.endswith(b"\n"):
+            os.ftruncate(self._descriptor, content.rfind(b"\n") + 1)
 
     def _undo(self, size: int) -> None:
         """Take a half-written line back, so that what was there before stays a whole file."""
