@@ -106,6 +106,11 @@ class RunWriter:
         except OSError as error:
             raise _storage(path, error) from error
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in the file yet, so that it still needs its header."""
+        return os.fstat(self._descriptor).st_size == 0
+
     def header(self, header: Header) -> None:
         """The first line."""
         self._append({"type": "header", "format": FORMAT, "version": VERSION, **_plain(header)})

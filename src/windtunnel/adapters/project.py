@@ -1,0 +1,192 @@
+"""A suite, opened at one commit: targets, cases and images of one arm, and the means to measure them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from windtunnel.adapters import git
+from windtunnel.adapters.docker import DockerEngine, address
+from windtunnel.adapters.hostlock import host_lock
+from windtunnel.adapters.owner import alive, owner_token
+from windtunnel.build.images import Arm, BuildProgress, ImageBuilder
+from windtunnel.declare.cases import case_variant
+from windtunnel.declare.params import combinations
+from windtunnel.declare.suite import Suite, find_suite
+from windtunnel.declare.targets import TargetLoader
+from windtunnel.errors import ConfigError, WindtunnelError
+from windtunnel.launch.launch import LaunchContext
+from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
+from windtunnel.launch.session import ensure_load_image, probe_host
+from windtunnel.model import Case, Host, ResolvedLaunch, Target, Variant, Workload
+from windtunnel.ports import LABEL, Engine, SourceTree
+from windtunnel.sample import runfile
+
+__all__ = ["Project", "labels_for", "open_project", "open_suite"]
+
+Tell = Callable[[str], None]
+
+
+def labels_for(group: str, owner: str | None = None) -> Mapping[str, str]:
+    """The labels of every container of one command."""
+    return {LABEL: group, OWNER_LABEL: owner or owner_token()}
+
+
+@dataclass
+class Project:
+    """One arm of a suite: what `load_target` reads, what images are built from."""
+
+    suite: Suite
+    arm: Arm
+    commit: str
+    engine: Engine
+    builder: ImageBuilder
+    _loader: TargetLoader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._loader = TargetLoader(self.suite.targets_folder, self.arm.project, self.arm.harness)
+
+    def target(self, name: str) -> Target:
+        """The target as this arm has it; see `windtunnel.declare.targets.load_target`."""
+        return self._loader.load(name)
+
+    def whole(self, case: Case) -> Case:
+        """A case with its variant's left-out axes filled in from the target."""
+        target = self.target(case.variant.target)
+        return replace(case, variant=case_variant(target, case.workload))
+
+    def case(self, benchmark: Any, params: Sequence[object]) -> Case:
+        """The case of one parameter combination of a benchmark object."""
+        named = next(
+            (
+                one.named
+                for one in combinations(benchmark.params, benchmark.param_names)
+                if list(one.values) == list(params)
+            ),
+            tuple((f"param{number}", str(value)) for number, value in enumerate(params, 1)),
+        )
+        kind = type(benchmark)
+        name = ".".join([*kind.__module__.split(".")[1:], kind.__qualname__])
+        workload: Workload = benchmark.workload(*params)
+        return self.whole(Case(name, named, Variant(benchmark.target), workload))
+
+    def resolve_all(self, cases: Sequence[Case]) -> Mapping[str, ResolvedLaunch | WindtunnelError]:
+        """Build what these cases need; by case id what to launch, or why that can't be."""
+        wanted = [(self.arm, case.variant) for case in cases]
+        done = self.builder.prepare(wanted, lambda _, name: self.target(name))
+        return {case.id: done[self.arm.name, case.variant] for case in cases}
+
+    def resolve(self, case: Case) -> ResolvedLaunch:
+        """The same for one case; its error is raised."""
+        found = self.resolve_all([case])[case.id]
+        if isinstance(found, WindtunnelError):
+            raise found
+        return found
+
+    def arm_facts(self, revision: str) -> runfile.Arm:
+        """What a run file says of this arm."""
+        if not self.commit:
+            return runfile.Arm(self.arm.name, revision, "worktree")
+        info = git.describe(self.suite.repository, self.commit)
+        return runfile.Arm(self.arm.name, revision, self.commit, str(info.date), info.subject)
+
+    @contextmanager
+    def measuring(self, group: str, owner: str, host: Host | None, tell: Tell) -> Iterator[LaunchContext]:
+        """Hold the machine for measuring. At the end no container of the group is left.
+
+        `host` spares asking the machine about itself again.
+        """
+        labels = labels_for(group, owner)
+        with host_lock(address(), tell):
+            try:
+                image = ensure_load_image(self.engine, tell)
+                known = host or probe_host(self.engine, image, labels)
+                yield LaunchContext(self.engine, known, image, labels)
+            finally:
+                reap_group(self.engine, group)
+
+
+def open_suite(start: Path) -> Suite:
+    """The suite that a folder is in."""
+    return find_suite(start)
+
+
+def open_project(
+    start: Path,
+    *,
+    commit: str = "",
+    repository: str = "",
+    tell: Tell,
+    progress: BuildProgress | None = None,
+    name: str = "head",
+) -> Project:
+    """Open the suite of a folder at a revision ("" is the working tree).
+
+    What earlier commands left running is removed. Raises ConfigError, EngineError.
+    """
+    suite = find_suite(start)
+    if repository:
+        suite = replace(suite, repository=Path(repository))
+    full = git.resolve(suite.repository, commit) if commit else ""
+    engine = DockerEngine()
+    left = reap_stale(engine, alive, time.time())
+    if left:
+        tell(f"removed {left} containers that an earlier command had left behind")
+    state = suite.root / ".windtunnel"
+    builder = ImageBuilder(
+        engine,
+        progress=progress or _Told(tell),
+        logs=state / "build",
+        jobs=max(1, min(2, os.cpu_count() or 1)),
+    )
+    return Project(suite, _arm(suite, full, name), full, engine, builder)
+
+
+def _arm(suite: Suite, commit: str, name: str) -> Arm:
+    project: SourceTree
+    harness: SourceTree
+    if suite.separate:
+        harness = git.WorkTree(suite.root) if _in_git(suite.root) else git.FolderTree(suite.root)
+        project = git.CommitTree(suite.repository, commit) if commit else git.WorkTree(suite.repository)
+        return Arm(name, project, harness)
+    harness = git.WorkTree(suite.repository)
+    project = git.CommitTree(suite.repository, commit) if commit else harness
+    return Arm(name, project, harness)
+
+
+def _in_git(folder: Path) -> bool:
+    try:
+        git.top(folder)
+    except ConfigError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Build progress as plain lines."""
+
+    tell: Tell
+
+    def started(self, tag: str, variant: Variant, arm: str) -> None:
+        """A build begins."""
+        self.tell(f"building {variant} ({arm}) as {tag}")
+
+    def line(self, tag: str, text: str) -> None:
+        """A line of its log: silence would be taken for a hang."""
+
+    def finished(self, tag: str, seconds: float) -> None:
+        """It is there."""
+        self.tell(f"built {tag} in {seconds:.0f} s")
+
+    def reused(self, tag: str, variant: Variant, arm: str) -> None:
+        """Nothing to do."""
+
+    def failed(self, tag: str, error: WindtunnelError) -> None:
+        """It can't be built."""
+        self.tell(f"{tag}: {error}\n{error.detail}")

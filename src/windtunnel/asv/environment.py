@@ -1,0 +1,184 @@
+"""asv's environment plug-in: ``"environment_type": "container"``, ``"plugins": [".windtunnel.asv.environment"]``.
+
+asv checks nothing out and creates no virtualenv: benchmarks run in the Python that runs asv, and a commit is
+"installed" when the images of the selected cases are built from it. asv loads this module in its main process, for
+every command; only the commands that measure start anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import contextlib
+import os
+import re
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from asv import commands, util
+from asv.console import log
+from asv.environment import Environment
+
+from windtunnel.asv.call import Call
+from windtunnel.asv.machine import introduce_machine
+from windtunnel.errors import WindtunnelError
+
+__all__ = ["ContainerEnvironment"]
+
+_MEASURING = frozenset(("Run", "Continuous", "Find", "Profile"))
+_call: Call | None = None
+
+
+class ContainerEnvironment(Environment):  # type: ignore[misc]
+    """Runs benchmarks in this very Python; the project of each commit lives in container images."""
+
+    tool_name = "container"
+
+    def __init__(
+        self, conf: Any, python: str, requirements: Mapping[str, str], tagged_env_vars: Mapping[Any, str]
+    ) -> None:
+        super().__init__(conf, python, requirements, tagged_env_vars)
+        self._root = Path.cwd()  # asv has gone to the folder of its configuration
+        self._commit: str | None = None
+        self._discovered = False
+        self._prepared: set[str] = set()
+
+    @classmethod
+    def matches(cls, python: str) -> bool:  # noqa: ARG003 - asv's signature
+        """Any version: the Python that drives the load is not what is measured."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """The same whatever Python runs asv, so that a new one does not begin a new series."""
+        parts = [self.tool_name, *(f"{key}{value or ''}" for key, value in sorted(self._requirements.items()))]
+        parts += [f"{key}{value}" for key, value in sorted(self.env_vars.items())]
+        return str(util.sanitize_filename("-".join(parts)))
+
+    @property
+    def python(self) -> str:
+        """What asv records as the environment's Python; constant, see `name`."""
+        return "container"
+
+    def check_presence(self) -> bool:
+        """There is nothing on disk to be present."""
+        return True
+
+    def create(self) -> None:
+        """Nothing to create."""
+        Path(self._path).mkdir(parents=True, exist_ok=True)
+
+    def _get_installed_commit_hash(self) -> str | None:
+        return self._commit if self._discovered else None
+
+    def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
+        """Build what the selected benchmarks need of a commit. A failed build fails its own cases only."""
+        self._commit = commit_hash
+        self._set_commit_hash(commit_hash)
+        repository = str(Path(getattr(repo, "_path", None) or conf.repo).resolve())
+        os.environ["WINDTUNNEL_REPOSITORY"] = repository
+        if self._discovered and commit_hash not in self._prepared and _call is not None:
+            self._prepared.add(commit_hash)
+            _prepare(replace(_call, commit=commit_hash, repository=repository), repo)
+
+    def find_executable(self, executable: str) -> str:
+        """Only this Python is there."""
+        if executable != "python":
+            raise OSError(f"{executable} is not part of a container environment")
+        return sys.executable
+
+    def run(self, args: Sequence[str], **kwargs: Any) -> Any:
+        """Run a Python command line (a benchmark process). What it leaves behind when it is killed is removed."""
+        environment = dict(kwargs.pop("env", None) or os.environ)
+        environment |= {"WINDTUNNEL_COMMIT": self._commit or "", "ASV_COMMIT": self._commit or ""}
+        environment["WINDTUNNEL_REPOSITORY"] = os.environ.get("WINDTUNNEL_REPOSITORY", "")
+        measuring = "run" in args[:2]
+        try:
+            return util.check_output([sys.executable, *args], env=environment, **kwargs)
+        finally:
+            self._discovered = self._discovered or "discover" in args[:2]
+            if measuring:
+                _sweep()
+
+
+def _prepare(call: Call, repo: Any) -> None:
+    """Build the images of the selected cases at a commit, telling asv's log; failures are told again by the cases."""
+    from windtunnel.asv.prepare import prepare_commit
+
+    log.info(f"Building images for {repo.get_decorated_hash(call.commit, 8)}")
+    with log.indent():
+        try:
+            prepare_commit(call, _selected, log.info)
+        except WindtunnelError as error:
+            log.warning(str(error))
+
+
+_arguments: argparse.Namespace | None = None
+
+
+def _selected(names: Sequence[str]) -> bool:
+    """Whether asv's --bench selects a case, by any of its asv names (`psgi.Starlet.time_request('5.36', ...)`)."""
+    patterns = getattr(_arguments, "bench", None)
+    if not patterns:
+        return True
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    return any(re.search(pattern, name) for pattern in wanted for name in names)
+
+
+def _parsed() -> argparse.Namespace | None:
+    """asv's own reading of its command line; None where this module is not loaded by the asv command."""
+    if Path(sys.argv[0]).name not in ("asv", "asv.exe", "__main__.py"):
+        return None
+    with contextlib.suppress(SystemExit):
+        return commands.make_argparser()[0].parse_known_args(sys.argv[1:])[0]  # type: ignore[no-any-return]
+    return None
+
+
+def _sweep() -> None:
+    """Remove whatever of this call still runs; quick when there is nothing."""
+    if _call is None:
+        return
+    from windtunnel.adapters.docker import DockerEngine
+    from windtunnel.launch.reap import reap_group
+
+    with contextlib.suppress(WindtunnelError):
+        reap_group(DockerEngine(), _call.id)
+
+
+def _at_end() -> None:
+    """The last thing asv's process does. A second Ctrl-C must not stop it half-way."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    _sweep()
+
+
+def _warn_quick(arguments: argparse.Namespace) -> None:
+    if getattr(arguments, "quick", False) and not getattr(arguments, "dry_run", False):
+        log.warning(
+            "--quick is one launch and one slice: enough to see that everything runs. Its figures replace saved "
+            "samples of the same commits; add --dry-run to keep those."
+        )
+
+
+def _begin() -> None:
+    """Once per asv command that measures: the call, the machine's name, the clean-up that nothing can skip."""
+    global _call, _arguments  # noqa: PLW0603 - asv gives a plug-in nothing else to keep its state in
+    _arguments = _parsed()
+    command = getattr(getattr(getattr(_arguments, "func", None), "__self__", None), "__name__", "")
+    if _arguments is None or command not in _MEASURING:
+        return
+    from windtunnel.adapters.watchdog import start_watchdog
+
+    introduce_machine()
+    _warn_quick(_arguments)
+    _call = Call.begin(Path.cwd(), quick=bool(getattr(_arguments, "quick", False)))
+    _call.export()
+    start_watchdog(_call.id)
+    atexit.register(_at_end)
+
+
+_begin()

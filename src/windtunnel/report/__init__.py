@@ -1,0 +1,1 @@
+"""Data to text and JSON. Pure: no I/O, nothing that measures."""
