@@ -9,6 +9,7 @@ from typing import Protocol
 from windtunnel.model import Limits
 
 __all__ = [
+    "ABSENT_SUBMODULE",
     "LABEL",
     "BuildRequest",
     "Channel",
@@ -26,6 +27,9 @@ __all__ = [
 
 LABEL = "windtunnel"
 """Every container and image of ours carries this label; its value is the session's id (images: the digest)."""
+
+ABSENT_SUBMODULE = "/.git"
+"""How a path ends that stands for a submodule which is not to be had: reading it says why."""
 
 LineSink = Callable[[str], None]
 
@@ -49,10 +53,15 @@ class EngineInfo:
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One instruction of an image's history, oldest first; `empty` ones add no layer."""
+    """One instruction of an image's history, oldest first; `empty` ones add no layer.
+
+    `size` is what its layer holds, in bytes. An entry of size 0 that is not `empty` may still have added no layer:
+    engines differ there.
+    """
 
     created_by: str
     empty: bool
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -197,7 +206,14 @@ class SourceTree(Protocol):
     """Full commit hash, or "worktree"."""
 
     def paths(self, under: str = "") -> tuple[str, ...]:
-        """Every file's path below a folder, sorted, submodules at the commit's own commit included."""
+        """Every file's path below a folder, sorted, submodules at the commit's own commit included.
+
+        A submodule that is not to be had is one path that ends in `ABSENT_SUBMODULE`: whoever does not need it need
+        not fail.
+        """
 
     def read(self, paths: Iterable[str]) -> tuple[SourceFile, ...]:
-        """Those files with content, in the given order. Raises KeyError for a path that isn't there."""
+        """Those files with content, in the given order. Raises KeyError for a path that isn't there.
+
+        Raises WindtunnelError for a submodule that is not to be had; the message has the remedy.
+        """

@@ -131,7 +131,8 @@ class DockerEngine:
     def history(self, reference: str) -> tuple[HistoryEntry, ...]:
         """Oldest first. The engine tells sizes, not emptiness: a layer is empty when its instruction makes none."""
         entries = [
-            HistoryEntry(entry.get("CreatedBy", ""), _is_empty(entry)) for entry in self._api.history(reference)
+            HistoryEntry(entry.get("CreatedBy", ""), _is_empty(entry), int(entry.get("Size") or 0))
+            for entry in self._api.history(reference)
         ]
         return tuple(reversed(entries))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from windtunnel.errors import WindtunnelError
 
-__all__ = ["Git", "decode", "encode"]
+__all__ = ["Git", "complaint", "decode", "encode"]
 
 # What a git hook (or a caller that is itself run by git) leaves in the environment would point every command at the
 # hook's repository. Settings given by GIT_CONFIG_* stay: they are the user's.
@@ -53,7 +53,7 @@ class Git:
 
     @classmethod
     def bare(cls, git_dir: Path) -> Git:
-        """A git folder by itself, without the working tree that its configuration may speak of (and that may be gone)."""
+        """A git folder by itself, without the working tree that its configuration speaks of: that may be gone."""
         return cls(git_dir, (("GIT_DIR", str(git_dir)), ("GIT_WORK_TREE", str(git_dir))))
 
     def attempt(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +68,12 @@ def locate(parent: Git, link: Gitlink, checkout: Path | None) -> Git:
     url = _url(parent, link)
     if url is None:
         raise _missing(link, "no URL is known for it: .gitmodules has no entry for this path")
+    # history is of no use in a store of ours, but a store of the user's must not become shallow
+    options = () if places else ("--depth=1",)
     places = places or [_own_store(parent, url)]
     said = ""
     for place in places:
-        said = _fetch(place, url, link.commit)
+        said = _fetch(place, url, link.commit, options)
         if place.has(link.commit):
             return place
     raise _missing(link, f"{url}: {said}")
@@ -104,15 +107,12 @@ def _own_store(parent: Git, url: str) -> Git:
     return Git.bare(folder)
 
 
-def _fetch(place: Git, url: str, commit: str) -> str:
+def _fetch(place: Git, url: str, commit: str, options: tuple[str, ...]) -> str:
     """Try to get one commit; what git said when it didn't work."""
     if url.startswith("-"):
         return "this is not a URL"
-    own = place.folder.parent.name == "windtunnel"
     arguments = ["-c", "gc.auto=0", "-c", "maintenance.auto=false", "fetch", "--quiet", "--no-tags"]
-    arguments += ["--no-write-fetch-head", "--recurse-submodules=no"]
-    # history is of no use in a store of ours, but a store of the user's must not become shallow
-    arguments += ["--depth=1"] if own else []
+    arguments += ["--no-write-fetch-head", "--recurse-submodules=no", *options]
     # the URL may be a commit's own words: only the transports that `git submodule update` would use
     done = place.attempt(*arguments, url, commit, variables={"GIT_PROTOCOL_FROM_USER": "0"}, timeout=_FETCH_TIMEOUT)
     return complaint(done) if done.returncode else "it does not have that commit"
@@ -124,7 +124,11 @@ def _url(parent: Git, link: Gitlink) -> str | None:
         return configured
     if link.url is None or not link.url.startswith(("./", "../")):
         return link.url
-    return relative_url(parent.config("remote.origin.url") or str(parent.git_dirs[-1].parent), link.url)
+    top = parent.git_dirs[-1].parent
+    base = parent.config("remote.origin.url") or str(top)
+    if ":" not in base.partition("/")[0]:  # a path on this machine, perhaps relative to the repository
+        base = os.path.normpath(top / base)
+    return relative_url(base, link.url)
 
 
 def relative_url(base: str, url: str) -> str:
@@ -143,6 +147,6 @@ def relative_url(base: str, url: str) -> str:
 def _missing(link: Gitlink, why: str) -> WindtunnelError:
     return WindtunnelError(
         f"submodule {link.shown}: commit {link.commit[:12]} is not here and could not be fetched ({why}); "
-        f"run `git submodule update --init --recursive` (in a workflow: `submodules: recursive` and `fetch-depth: 0`), "
+        "run `git submodule update --init --recursive` (in a workflow: `submodules: recursive`, `fetch-depth: 0`), "
         f"or `git -C {link.shown} fetch origin {link.commit}`"
     )
