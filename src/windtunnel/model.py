@@ -188,7 +188,8 @@ class ResolvedLaunch:
     """All that decides how a container is started; with the image's digest it is the identity of an arm of a case.
 
     `image` is a reference the engine knows; `digest` is the content digest windtunnel gave it (or the engine's id
-    for a foreign image). `services` are started before the target, in this order.
+    for a foreign image). `services` are started before the target, in this order. `warnings` are what a reader of
+    any result of this launch should know (images that do not share their layers); they are no part of the identity.
     """
 
     name: str
@@ -202,6 +203,7 @@ class ResolvedLaunch:
     workers: int | None = None
     image_size: int | None = None
     services: tuple[ResolvedLaunch, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def identity(self) -> str:
@@ -245,9 +247,10 @@ class LoadResult:
         requested: requests asked for.
         completed: answers that came back whole, whatever their status.
         seconds: wall time of the load, as the generator measured it.
-        status: answers by status code ("200": 4000); "2xx"-like keys where the generator only tells the class.
-        failed: what went wrong, by kind ("connect", "timeout", "length", "read", "status", "error"): only
-            kinds that occurred.
+        status: answers by status code ("200": 4000); "2xx", "2xx-3xx" or "non-2xx" where the generator only tells
+            the class.
+        failed: what went wrong, by kind ("connect", "timeout", "length", "read", "write", "status", "error"): only
+            kinds that occurred. "status" is what the generator takes for a failure, whatever was expected.
         body_bytes: bytes of bodies received, or Missing.
         total_bytes: bytes received with headers, or Missing.
         latencies: seconds per request, one per request in the order of completion, or () where the generator
