@@ -119,9 +119,10 @@ class Sidecar:
             return None, str(seen["why"])
         return Answer(**seen["answer"]), str(seen["sample"])
 
-    def load(self, argv: Sequence[str], log: str | None, body: str | None, deadline: float) -> SliceOutput:
-        """Run a generator once."""
-        seen = self._ask("load", deadline, argv=list(argv), log=log, body=body, deadline=deadline)
+    def load(self, argv: Sequence[str], log: str, workload: Workload, request: tuple[int, float]) -> SliceOutput:
+        """Run a generator once; `request` is how many requests it was told to send, and its deadline in seconds."""
+        requests, deadline = request
+        seen = self._ask("load", deadline, argv=list(argv), log=log, body=workload.body, deadline=deadline)
         output = Output(
             stdout=seen["stdout"],
             stderr=seen["stderr"],
@@ -129,6 +130,7 @@ class Sidecar:
             log=seen["log"],
             timed_out=seen["timed_out"],
             wall=seen["wall"],
+            requested=requests,
         )
         return SliceOutput(output, seen["started"], seen["cpu"], seen["generator_cpu"])
 

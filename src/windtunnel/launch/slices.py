@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from windtunnel.load import generator
@@ -37,18 +37,20 @@ def run_slice(running: Running, request: SliceRequest) -> Slice:
     tool = generator(workload.generator)
     argv = tool.argv(workload, port=port, requests=request.requests, concurrency=request.concurrency, log=_LOG)
     before = running.cpu_seconds() if running.cgroup is None else None
-    seen = running.sidecar.load(argv, _LOG, workload.body, request.deadline)
+    seen = running.sidecar.load(argv, _LOG, workload, (request.requests, request.deadline))
     cpu = _cpu(running, seen, before)
     result = tool.parse(seen.output)
+    # A generator that runs for a time, not for a count, decides itself how many requests that are.
+    requests = request.requests if tool.FIXED_COUNT else result.completed
     invalid, warnings = judge(
         result,
-        requests=request.requests,
+        requests=requests,
         concurrency=request.concurrency,
         expect=workload.expect,
         length=running.answer.length if workload.method != "HEAD" else 0,
         keepalive=workload.keepalive,
     )
-    return _slice(request, seen, result, cpu, (invalid, warnings))
+    return _slice(replace(request, requests=requests), seen, result, cpu, (invalid, warnings))
 
 
 def _cpu(running: Running, seen: SliceOutput, before: Value | None) -> Value:

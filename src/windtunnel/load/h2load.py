@@ -44,7 +44,7 @@ _TRAFFIC = re.compile(
 )
 _COLUMNS = re.compile(r"\s+(min\s+max\s+.*)")
 _REQUEST_TIMES = re.compile(r"(?:time for )?request\s*: (.*)")
-_ROW = re.compile(rf"{_N}\t(-1|[0-9]{{1,3}})\t{_N}")
+_ROW = re.compile(rf"([0-9]{{1,20}})\t(-1|[0-9]{{1,3}})\t{_N}")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _FRAME = 9
 """Bytes of an HTTP/2 frame's header: each answer has at least one frame."""

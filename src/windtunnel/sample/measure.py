@@ -23,7 +23,8 @@ __all__ = ["Job", "Measurement", "Progress"]
 _FIRST_PROBE = 2
 _PROBE_SECONDS = 0.02
 _PROBE_GROWTH = 8
-_PROBES = 6
+_PROBES = 8
+_STEADY = 1.2
 
 
 @dataclass(frozen=True)
@@ -180,16 +181,21 @@ class Measurement:
         return Sizes(load, single, load / load_rate, single / single_rate)
 
     def _rate(self, running: Running, concurrency: int) -> float:
-        requests = _FIRST_PROBE * concurrency
+        """Requests per second, from loads that grow until they last long enough and no longer get faster.
+
+        The first ones meet a cold server, and a burst of other work can slow any of them, so the fastest counts.
+        """
+        requests, best = _FIRST_PROBE * concurrency, 0.0
         for _ in range(_PROBES):
             seen = running.load(SliceRequest("warmup", requests, concurrency, self.plan.deadline))
             if seen.invalid:
                 raise InvalidLoad(seen.invalid)
             wall = seen.wall if isinstance(seen.wall, float) else self.plan.deadline
-            if wall >= _PROBE_SECONDS:
+            before, best = best, max(best, seen.requests / wall)
+            if wall >= _PROBE_SECONDS and best < before * _STEADY:
                 break
-            requests *= _PROBE_GROWTH
-        return requests / wall
+            requests = max(requests, min(size_slice(best, concurrency, self.plan.seconds), requests * _PROBE_GROWTH))
+        return best
 
 
 def _enter(one: _Started) -> None:

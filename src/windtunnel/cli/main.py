@@ -1,0 +1,75 @@
+"""The command line: wires everything up, and is the only place that catches everything."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from windtunnel import __version__
+from windtunnel.adapters.signals import graceful_signals
+from windtunnel.cli.clean import clean_command
+from windtunnel.cli.console import show_error, tell
+from windtunnel.cli.doctor import doctor_command
+from windtunnel.cli.init import initialise, next_steps
+from windtunnel.cli.plan import plan_command
+from windtunnel.cli.run import run_command
+from windtunnel.errors import Exit, WindtunnelError
+
+__all__ = ["cli", "main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="windtunnel")
+def cli() -> None:
+    """Continuous performance tracking for HTTP servers and cache clients.
+
+    \b
+    A first look:     windtunnel doctor
+    A new suite:      windtunnel init     (or: windtunnel init --example DIR)
+    Measure it:       windtunnel run
+    Compare commits:  asv continuous main HEAD
+    """
+
+
+@click.command("init", short_help="Write a small, complete suite for the repository in this folder.")
+@click.argument("directory", default=".", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--example", is_flag=True, help="Write a self-contained sample project that works as it is.")
+@click.option("--force", is_flag=True, help="Overwrite files that stand in the way.")
+def init_command(directory: Path, example: bool, force: bool) -> None:
+    """Look at the repository in this folder and write asv.conf.json, benchmarks/ and targets/ into DIR, so that this
+    checkout is installed into the image that is measured. `perf/` as DIR keeps everything in one folder.
+    """
+    written = initialise(directory, example=example, force=force)
+    for path in written:
+        click.echo(path)
+    click.echo(next_steps(directory, example=example))
+
+
+for command in (run_command, plan_command, init_command, doctor_command, clean_command):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; the exit code is one of `windtunnel.errors.Exit`."""
+    try:
+        with graceful_signals(tell):
+            cli.main(standalone_mode=False)
+    except WindtunnelError as error:
+        show_error(error)
+        sys.exit(int(error.exit))
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(int(Exit.USAGE))
+    except click.Abort:
+        sys.exit(int(Exit.INTERRUPTED))
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        sys.stderr.close()
+        sys.exit(int(Exit.OK))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""`windtunnel run`: measure cases at one revision."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from windtunnel import __version__
+from windtunnel.adapters.owner import owner_token
+from windtunnel.adapters.project import Project, open_project
+from windtunnel.adapters.watchdog import start_watchdog
+from windtunnel.cli.console import BuildLog, MeasureLog, tell
+from windtunnel.declare.cases import discover
+from windtunnel.errors import (
+    BuildFailed,
+    ConfigError,
+    Exit,
+    Interrupted,
+    NothingMeasured,
+    VariantMissing,
+    WindtunnelError,
+    worst,
+)
+from windtunnel.launch.launch import LaunchContext
+from windtunnel.launch.session import ensure_load_image
+from windtunnel.model import Case, Host, Launch, LaunchPlan
+from windtunnel.report.run import render_run, run_to_json
+from windtunnel.sample.measure import Job, Measurement
+from windtunnel.sample.runfile import Failure, Header, Run, RunWriter, read_run
+from windtunnel.sample.schedule import launch_batches
+
+__all__ = ["run_command"]
+
+_ENOUGH = 2
+"""So many launches of a case may prove nothing before the rest is not tried."""
+
+_CODES = {"ok": Exit.OK, "invalid": Exit.INVALID, "failed": Exit.HEAD_BROKEN, "lost": Exit.INFRASTRUCTURE}
+
+
+@dataclass(frozen=True)
+class _Options:
+    select: tuple[str, ...]
+    commit: str
+    launches: int | None
+    quick: bool
+    batch: int
+    output: Path | None
+    as_json: bool
+
+
+@click.command("run", short_help="Measure cases at one revision.")
+@click.argument("cases", nargs=-1, metavar="[CASE]...")
+@click.option("--commit", default="", metavar="REV", help="Measure this revision instead of the working tree.")
+@click.option("--launches", type=click.IntRange(1), metavar="N", help="Launches per case [default: 8].")
+@click.option("--quick", is_flag=True, help="One launch, one slice: does everything run? The figures mean little.")
+@click.option("--batch", type=click.IntRange(1, 32), default=4, show_default=True, help="Launches started together.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The run file [default: .windtunnel/runs/TIME.jsonl beside asv.conf.json].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def run_command(  # noqa: PLR0913, PLR0917 - click hands over one argument per option
+    cases: tuple[str, ...],
+    commit: str,
+    launches: int | None,
+    quick: bool,
+    batch: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure cases of the suite in this folder (or above it): every CASE is a regular expression over case names;
+    without one, all of them.
+
+    \b
+    Every launch is a fresh start of the containers. The report goes to standard
+    output, what happens meanwhile to standard error, everything measured to the
+    run file, launch by launch.
+
+    \b
+    Exit codes: 0 measured; 2 usage or configuration; 4 the load or its answers
+    were wrong; 5 nothing was measured; 6 infrastructure (engine, disk);
+    7 does not build or start; 130 interrupted.
+    """
+    options = _Options(cases, commit, launches, quick, batch, output, as_json)
+    sys.exit(int(_Run(options).execute()))
+
+
+class _Run:
+    """One call of the command."""
+
+    def __init__(self, options: _Options) -> None:
+        self.options = options
+        self.began = time.monotonic()
+        self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        self.build_seconds = 0.0
+
+    def execute(self) -> Exit:
+        """Everything from the sources to the report."""
+        start_watchdog(self.id)
+        project = open_project(Path.cwd(), commit=self.options.commit, tell=tell, progress=BuildLog())
+        cases, failures = self._cases(project)
+        path = self._path(project)
+        jobs, broken = self._build(project, cases)
+        writer = RunWriter(path)
+        try:
+            with project.measuring(self.id, owner_token(), None, tell) as context:
+                self._write_header(writer, project, cases, context.host)
+                for failure in (*failures, *broken):
+                    writer.failure(failure)
+                self._measure(project, writer, context, jobs)
+        except Interrupted:
+            tell(f"what was measured so far is in {path}")
+            raise
+        else:
+            return self._report(writer, path)
+        finally:
+            writer.close()
+
+    def _path(self, project: Project) -> Path:
+        path = self.options.output or project.suite.root / ".windtunnel" / "runs" / f"{self.id}.jsonl"
+        if path.exists():
+            raise ConfigError("exists already; a run file is never overwritten, name another one", file=path)
+        return path
+
+    def _plan(self, project: Project) -> tuple[LaunchPlan, int]:
+        """How a launch is loaded, and how many there are of each case."""
+        settings = project.suite.settings
+        if self.options.quick:
+            return replace(settings.launch, slices=1, single_slices=1), self.options.launches or 1
+        return settings.launch, self.options.launches or settings.launches
+
+    def _cases(self, project: Project) -> tuple[list[Case], list[Failure]]:
+        """The selected cases with their variants; what this revision does not have is skipped."""
+        found = discover(project.suite, self.options.select)
+        skipped = [Failure(case, project.arm.name, "skipped", reason) for case, reason in found.skipped]
+        whole: list[Case] = []
+        for case in found.cases:
+            try:
+                whole.append(project.whole(case))
+            except VariantMissing as error:
+                skipped.append(Failure(case.id, project.arm.name, "skipped", str(error)))
+        if not whole:
+            raise NothingMeasured(
+                "no case to measure", detail="\n".join(f"{one.case}: {one.reason}" for one in skipped)
+            )
+        return whole, skipped
+
+    def _build(self, project: Project, cases: Sequence[Case]) -> tuple[list[Job], list[Failure]]:
+        """Images for all cases; a case whose image can't be built fails alone."""
+        before = time.monotonic()
+        ensure_load_image(project.engine, tell)
+        done = project.resolve_all(cases)
+        self.build_seconds = time.monotonic() - before
+        jobs: list[Job] = []
+        broken: list[Failure] = []
+        for case in cases:
+            result = done[case.id]
+            if isinstance(result, WindtunnelError):
+                kind = "skipped" if isinstance(result, VariantMissing) else "failed"
+                broken.append(Failure(case.id, project.arm.name, kind, str(result), result.detail))
+                if not isinstance(result, BuildFailed | VariantMissing):
+                    raise result  # the engine, the disk or a file is at fault: no other case would fare better
+            else:
+                jobs.append(Job(case, project.arm.name, result))
+        return jobs, broken
+
+    def _write_header(self, writer: RunWriter, project: Project, cases: Sequence[Case], host: Host) -> None:
+        plan, launches = self._plan(project)
+        writer.header(
+            Header(
+                id=self.id,
+                created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                windtunnel=__version__,
+                command=("windtunnel", *sys.argv[1:]),
+                project=project.suite.project,
+                seed=self.id,
+                plan=plan,
+                launches=launches,
+                arms=(project.arm_facts(self.options.commit or "worktree"),),
+                cases=tuple(cases),
+                host=host,
+            )
+        )
+
+    def _measure(self, project: Project, writer: RunWriter, context: LaunchContext, jobs: Sequence[Job]) -> None:
+        plan, launches = self._plan(project)
+        log = MeasureLog(len(jobs) * launches)
+        work = Measurement(context, plan, writer.launch, log, self.id)
+        watch = _Watch()
+        with log.live():
+            for batch in launch_batches(jobs, launches, self.options.batch, self.id):
+                wanted = [(job, number) for job, number in batch if not watch.hopeless(job.case.id)]
+                log.left_out(len(batch) - len(wanted))
+                for launch in work.batch(wanted) if wanted else ():
+                    watch.see(launch)
+        for case, sizes in work.sizes.items():
+            writer.sizes(case, sizes)
+
+    def _report(self, writer: RunWriter, path: Path) -> Exit:
+        measured = read_run(path)
+        code = _outcome(measured)
+        writer.end(exit=int(code), seconds=time.monotonic() - self.began, build_seconds=self.build_seconds)
+        run = read_run(path)
+        if self.options.as_json:
+            click.echo(json.dumps(run_to_json(run), indent=2, allow_nan=False))
+        else:
+            click.echo(render_run(run))
+        tell(f"run file: {path}")
+        return code
+
+
+class _Watch:
+    """Which cases are not worth another launch: it did not start once, or proved nothing twice."""
+
+    def __init__(self) -> None:
+        self._bad: Counter[str] = Counter()
+
+    def see(self, launch: Launch) -> None:
+        """Take note of a launch that has ended."""
+        if launch.outcome != "ok":
+            self._bad[launch.case] += _ENOUGH if launch.outcome == "failed" else 1
+            if self._bad[launch.case] >= _ENOUGH:
+                tell(f"{launch.case}: no more launches, they would only end the same way")
+
+    def hopeless(self, case: str) -> bool:
+        """Whether to leave it."""
+        return self._bad[case] >= _ENOUGH
+
+
+def _outcome(run: Run) -> Exit:
+    """The exit code: nothing that failed is ever covered by what went well."""
+    codes = [_CODES[launch.outcome] for launch in run.launches]
+    codes += [Exit.HEAD_BROKEN for failure in run.failures if failure.kind == "failed"]
+    if not any(launch.outcome == "ok" for launch in run.launches):
+        codes.append(Exit.NOTHING_MEASURED)
+    return worst(codes)
