@@ -24,6 +24,7 @@ show_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 
 is_root() { [ "$(id -u)" = 0 ]; }
 
+# shellcheck disable=SC1090
 os_field() { [ -r "$OS_RELEASE" ] && (. "$OS_RELEASE" && eval "printf '%s' \"\${$1:-}\""); }
 
 os_name() {
