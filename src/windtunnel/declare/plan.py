@@ -79,12 +79,14 @@ def _key(target: Target, axes: Mapping[str, str]) -> str:
 
 def plan_lines(plans: Sequence[CasePlan]) -> tuple[str, ...]:
     """One line per case and one for the whole; an image that several cases share counts once."""
+    if not plans:
+        return ("no cases",)
     lines = [
         f"{plan.case.id}: {plan.launches} launches an arm, {_about(plan.seconds, plan.measured)}" for plan in plans
     ]
     images = {key for plan in plans for key in plan.image_keys}
     seconds = sum(plan.seconds for plan in plans)
-    whole = _about(seconds, bool(plans) and all(plan.measured for plan in plans))
+    whole = _about(seconds, all(plan.measured for plan in plans))
     lines.append(f"{len(plans)} cases, {len(images)} images per commit (builds not counted), {whole}")
     return tuple(lines)
 
