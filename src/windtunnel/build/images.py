@@ -1,0 +1,256 @@
+"""The use case: an image for each variant and arm, built where the engine has none of that identity yet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from windtunnel.build import locks
+from windtunnel.build.bases import Bases
+from windtunnel.build.context import DOCKERFILE
+from windtunnel.build.dockerfile import needs_buildkit
+from windtunnel.build.kinship import BUILDER_LABEL, Kinship
+from windtunnel.build.log import BuildLog
+from windtunnel.build.plan import Arm, Foreign, ImageSpec, LoadTarget, Part, Planner
+from windtunnel.build.pool import run_all
+from windtunnel.build.resolve import Image, foreign_service, own_service, resolve
+from windtunnel.errors import BuildFailed, EngineError, WindtunnelError
+from windtunnel.model import ResolvedLaunch, Variant
+from windtunnel.ports import LABEL, BuildRequest, Engine, ImageInfo
+
+__all__ = ["DIGEST_LABEL", "Arm", "BuildProgress", "ImageBuilder"]
+
+DIGEST_LABEL = "windtunnel.digest"
+"""The label that carries an image's whole digest; its tag has only the beginning of it."""
+
+
+class BuildProgress(Protocol):
+    """Gets told of builds. Calls come from several threads, but one at a time."""
+
+    def started(self, tag: str, variant: Variant, arm: str) -> None:
+        """A build begins."""
+
+    def line(self, tag: str, text: str) -> None:
+        """A line of its log; `tag` is a foreign image's name while that is pulled."""
+
+    def finished(self, tag: str, seconds: float) -> None:
+        """The image is there; it took that long."""
+
+    def reused(self, tag: str, variant: Variant, arm: str) -> None:
+        """The engine had it."""
+
+    def failed(self, tag: str, error: WindtunnelError) -> None:
+        """It could not be built."""
+
+
+class ImageBuilder:
+    """Builds each identity once: not twice for two commits, two arms, two runs, or two processes.
+
+    Args:
+        engine: where images are looked for and built.
+        progress: gets told what happens.
+        logs: the folder for build logs, one file an image.
+        locks: the folder for lock files; ``logs/locks`` when it is None. Processes that share it don't build the
+            same image at the same time.
+        jobs: how many builds run at once.
+    """
+
+    def __init__(
+        self, engine: Engine, *, progress: BuildProgress, logs: Path, locks: Path | None = None, jobs: int = 2
+    ) -> None:
+        self._engine = engine
+        self._progress = _OneAtATime(progress)
+        self._logs = logs
+        self._locks = locks or logs / "locks"
+        self._jobs = jobs
+        self._bases = Bases(engine, self._progress.line)
+        self._kinship = Kinship(engine)
+        self._failed: dict[str, BuildFailed] = {}
+        self._leftovers: set[str] = set()
+        self._untidy = False
+
+    def prepare(
+        self, wanted: Sequence[tuple[Arm, Variant]], load_target: LoadTarget
+    ) -> Mapping[tuple[str, Variant], ResolvedLaunch | WindtunnelError]:
+        """See to it that every variant can be started on its arm.
+
+        Args:
+            wanted: arms (told apart by name) and variants; an axis that has one value only may be left out.
+            load_target: the target of that name as the arm has it.
+
+        Returns:
+            By arm's name and variant as given, how to start it, or the error that keeps it from being started. An
+            error of one variant does not keep the others. Programming errors and interruptions are raised.
+        """
+        planner = Planner(self._bases, load_target)
+        plans = {(arm.name, variant): _planned(planner, arm, variant) for arm, variant in _unique(wanted)}
+        parts = [part for part in plans.values() if isinstance(part, Part)]
+        specs = {spec.digest: spec for part in parts for spec in part.specs()}
+        images = self._obtain_all(list(specs.values()))
+        return {key: _resolved(plan, images) if isinstance(plan, Part) else plan for key, plan in plans.items()}
+
+    # ---------------- the engine has it, or builds it
+
+    def _obtain_all(self, specs: Sequence[ImageSpec]) -> Mapping[str, Image | WindtunnelError]:
+        """By digest: the image, or why there is none."""
+        errors: dict[str, WindtunnelError] = {}
+        infos: dict[str, ImageInfo] = {}
+
+        def obtain(spec: ImageSpec) -> None:
+            try:
+                infos[spec.digest] = self._obtain(spec)
+            except WindtunnelError as error:
+                errors[spec.digest] = error
+
+        try:
+            run_all(self._jobs, obtain, specs)
+            present = [(spec, infos[spec.digest]) for spec in specs if spec.digest in infos]
+            aligned = self._kinship.align(present, self._rebuild)
+        finally:
+            self._clean_up()
+        tags = {spec.digest: spec.tag for spec in specs}
+        images = {digest: Image(tags[digest], digest, info.size, more) for digest, (info, more) in aligned.items()}
+        return {**errors, **images}
+
+    def _obtain(self, spec: ImageSpec) -> ImageInfo:
+        with self._locked(spec):
+            if spec.digest in self._failed:
+                raise self._failed[spec.digest]
+            info = self._engine.image(spec.tag)
+            if info is not None and info.labels.get(DIGEST_LABEL) == spec.digest:
+                self._progress.reused(spec.tag, spec.variant, spec.arm)
+                return info
+            try:
+                return self._build(spec)
+            except BuildFailed as error:
+                self._failed[spec.digest] = error
+                raise
+
+    def _rebuild(self, spec: ImageSpec) -> ImageInfo:
+        with self._locked(spec):
+            return self._build(spec)
+
+    def _locked(self, spec: ImageSpec) -> AbstractContextManager[None]:
+        said = "another process builds this image; waiting for it"
+        return locks.held(self._locks, spec.digest, lambda: self._progress.line(spec.tag, said))
+
+    def _build(self, spec: ImageSpec) -> ImageInfo:
+        began = time.monotonic()
+        path = self._logs / f"{spec.tag.rpartition('/')[2].replace(':', '-')}.log"
+        with BuildLog(path, lambda text: self._progress.line(spec.tag, text)) as log:
+            self._progress.started(spec.tag, spec.variant, spec.arm)
+            self._untidy = True
+            try:
+                info = self._engine.build(self._request(spec), log.line)
+            except WindtunnelError as error:
+                failure = self._failure(spec, error, log)
+                self._progress.failed(spec.tag, failure)
+                raise failure from error
+        self._kinship.built(spec.digest)
+        self._progress.finished(spec.tag, time.monotonic() - began)
+        return info
+
+    def _request(self, spec: ImageSpec) -> BuildRequest:
+        labels = {LABEL: "image", DIGEST_LABEL: spec.digest, BUILDER_LABEL: self._kinship.builder}
+        return BuildRequest(spec.tag, spec.context.tar(), DOCKERFILE, spec.build_args, labels)
+
+    # ---------------- it can't be built
+
+    def _failure(self, spec: ImageSpec, error: WindtunnelError, log: BuildLog) -> WindtunnelError:
+        """The same error, with where it happened, the way to the whole log, and what else is known."""
+        if log.leftover is not None and not self._bases.has_id(log.leftover):
+            self._leftovers.add(log.leftover)
+        if not isinstance(error, BuildFailed) and not (log.is_empty and self._answers()):
+            return error
+        hint = _buildkit_hint(spec) if log.is_classic or log.is_empty else ""
+        return BuildFailed(
+            f"{spec.context.dockerfile_path}: {spec} can't be built: {error}{hint}; the whole log: less {log.path}",
+            detail=error.detail or log.tail,
+        )
+
+    def _answers(self) -> bool:
+        """Whether the engine is there: then it was the Dockerfile that it refused, before the first step."""
+        with suppress(EngineError):
+            self._engine.info()
+            return True
+        return False
+
+    def _clean_up(self) -> None:
+        """Remove what builds left without a name. What can't be removed (somebody uses it) is no reason to fail."""
+        for identifier in self._leftovers:
+            with suppress(EngineError):
+                self._engine.remove_image(identifier)
+        self._leftovers.clear()
+        if self._untidy:
+            with suppress(EngineError):
+                self._engine.prune_dangling(LABEL)
+        self._untidy = False
+
+
+def _unique(wanted: Sequence[tuple[Arm, Variant]]) -> list[tuple[Arm, Variant]]:
+    return list({(arm.name, variant): (arm, variant) for arm, variant in wanted}.values())
+
+
+def _planned(planner: Planner, arm: Arm, variant: Variant) -> Part | WindtunnelError:
+    try:
+        return planner.plan(arm, variant)
+    except WindtunnelError as error:
+        return error
+
+
+def _resolved(part: Part, images: Mapping[str, Image | WindtunnelError]) -> ResolvedLaunch | WindtunnelError:
+    """How a part is started, or the first error among its images."""
+    image = images[part.spec.digest]
+    if isinstance(image, WindtunnelError):
+        return image
+    services: list[ResolvedLaunch] = []
+    for service, needed in part.services:
+        if isinstance(needed, Foreign):
+            # An image by name has no sources here: what it is, is the engine's id of it.
+            foreign = Image(needed.reference, needed.info.id, needed.info.size)
+            services.append(foreign_service(service, foreign))
+            continue
+        inner = _resolved(needed, images)
+        if isinstance(inner, WindtunnelError):
+            return inner
+        services += own_service(service, inner)
+    return resolve(part.spec.target, part.spec.variant, image, services)
+
+
+def _buildkit_hint(spec: ImageSpec) -> str:
+    needed = needs_buildkit(spec.context.dockerfile)
+    if needed is None:
+        return ""
+    return f"; line {needed[0]} needs BuildKit ({needed[1]}): install docker buildx, or do without it"
+
+
+class _OneAtATime:
+    """Hands calls on under a lock, so that whoever listens need not think of threads."""
+
+    def __init__(self, progress: BuildProgress) -> None:
+        self._progress = progress
+        self._lock = threading.Lock()
+
+    def started(self, tag: str, variant: Variant, arm: str) -> None:
+        with self._lock:
+            self._progress.started(tag, variant, arm)
+
+    def line(self, tag: str, text: str) -> None:
+        with self._lock:
+            self._progress.line(tag, text)
+
+    def finished(self, tag: str, seconds: float) -> None:
+        with self._lock:
+            self._progress.finished(tag, seconds)
+
+    def reused(self, tag: str, variant: Variant, arm: str) -> None:
+        with self._lock:
+            self._progress.reused(tag, variant, arm)
+
+    def failed(self, tag: str, error: WindtunnelError) -> None:
+        with self._lock:
+            self._progress.failed(tag, error)
