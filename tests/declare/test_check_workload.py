@@ -144,6 +144,8 @@ def test_a_wrong_axis_is_the_classs_fault(axes: dict[str, str], words: str) -> N
         case_variant(TARGET, Workload(axes=axes), WHERE)
     assert (caught.value.file, caught.value.line) == ("benchmarks/psgi.py", 12)
     assert words in str(caught.value)
+    with pytest.raises(ConfigError, match=r"targets/starlet/target\.toml: axes: "):
+        case_variant(TARGET, Workload(axes=axes))
 
 
 WANTED = Variant("starlet", (("perl", "5.40"), ("log", "on")))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -209,6 +210,15 @@ def test_a_changed_file_is_read_anew(make: Make) -> None:
     assert ids(discover(suite)) == ["b.B(1)"]
     (suite.benchmark_dir / "b.py").write_text(benchmark("params = [1, 2, 3]"))
     assert ids(discover(suite)) == ["b.B(1)", "b.B(2)", "b.B(3)"]
+
+
+def test_a_new_file_is_found_even_when_the_folder_looks_unchanged(make: Make) -> None:
+    suite = make({"b.py": benchmark()})
+    discover(suite)
+    before = suite.benchmark_dir.stat()
+    (suite.benchmark_dir / "c.py").write_text(benchmark(name="C"))
+    os.utime(suite.benchmark_dir, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert ids(discover(suite)) == ["b.B", "c.C"]
 
 
 def test_files_are_named_from_the_top_of_the_repository(make: Make) -> None:

@@ -176,35 +176,37 @@ def _check_generator(check: _Checker, workload: Workload) -> None:
 # ---------------- variants
 
 
-def case_variant(target: Target, workload: Workload, where: Where) -> Variant:
+def case_variant(target: Target, workload: Workload, where: Where | None = None) -> Variant:
     """The variant of `target` that the workload chooses, its axes in the target's order.
 
     An axis that the workload leaves out is filled in where it has one value only.
 
+    Args:
+        target: as the newest side has it; for what another commit has of it, see `variant_at`.
+        workload: whose `axes` count.
+        where: the class to name in errors (`Discovery.places` has it); without it they name target.toml.
+
     Raises:
-        ConfigError: an axis or a value that the target does not have, or a choice left open; with the class's line.
+        ConfigError: an axis or a value that the target does not have, or a choice left open.
     """
-    _known_axes(target, workload.axes, where)
+    place = where or Where("axes", f"{target.folder}/target.toml")
+    _known_axes(target, workload.axes, place)
     chosen = []
     for axis, values in target.axes.items():
         if axis not in workload.axes and len(values) != 1:
             names = ", ".join(values)
-            raise where.wrong(
-                f"axes: target {target.name} has several values of {axis} ({names}); choose one of them"
-            )
+            raise place.wrong(f"target {target.name} has several values of {axis} ({names}); choose one of them")
         chosen.append((axis, workload.axes.get(axis) or next(iter(values))))
     return Variant(target.name, tuple(chosen))
 
 
-def _known_axes(target: Target, axes: Mapping[str, str], where: Where) -> None:
+def _known_axes(target: Target, axes: Mapping[str, str], place: Where) -> None:
     for axis, value in axes.items():
         if axis not in target.axes:
-            raise where.wrong(f"axes: target {target.name} has no axis {axis}; {near(axis, target.axes)}")
+            raise place.wrong(f"target {target.name} has no axis {axis}; {near(axis, target.axes)}")
         values = target.axes[axis]
         if value not in values:
-            raise where.wrong(
-                f"axes: axis {axis} of target {target.name} has no value {value}; it has {', '.join(values)}"
-            )
+            raise place.wrong(f"axis {axis} of target {target.name} has no value {value}; it has {', '.join(values)}")
 
 
 def variant_at(target: Target, variant: Variant) -> Variant:
