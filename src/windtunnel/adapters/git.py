@@ -60,7 +60,9 @@ def resolve(repository: Path, revision: str) -> str:
     if not revision or revision.startswith("-") or "\0" in revision:
         raise ConfigError(f"{revision!r} does not name a commit", file=repository)
     git = Git(repository)
-    done = git.attempt("rev-parse", "--verify", f"{revision}^{{commit}}")
+    done = git.attempt("rev-parse", "--verify", revision)
+    if done.returncode == 0:  # in two steps: in ":/words" the suffix would be one more word to look for
+        done = git.attempt("rev-parse", "--verify", f"{decode(done.stdout).strip()}^{{commit}}")
     if done.returncode:
         raise ConfigError(
             f"{revision!r} does not name a commit ({complaint(done).splitlines()[0]}){_shallow_hint(git)}",

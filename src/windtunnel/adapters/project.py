@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from windtunnel.adapters import git
 from windtunnel.adapters.docker import DockerEngine, address
@@ -16,14 +15,14 @@ from windtunnel.adapters.hostlock import host_lock
 from windtunnel.adapters.owner import alive, owner_token
 from windtunnel.build.images import Arm, BuildProgress, ImageBuilder
 from windtunnel.declare.cases import case_variant
-from windtunnel.declare.params import combinations
 from windtunnel.declare.suite import Suite, find_suite
 from windtunnel.declare.targets import TargetLoader
-from windtunnel.errors import ConfigError, WindtunnelError
+from windtunnel.declare.workload import Where
+from windtunnel.errors import ConfigError, VariantMissing, WindtunnelError
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
 from windtunnel.launch.session import ensure_load_image, probe_host
-from windtunnel.model import Case, Host, ResolvedLaunch, Target, Variant, Workload
+from windtunnel.model import Case, Host, ResolvedLaunch, Target, Variant
 from windtunnel.ports import LABEL, Engine, SourceTree
 from windtunnel.sample import runfile
 
@@ -55,25 +54,20 @@ class Project:
         """The target as this arm has it; see `windtunnel.declare.targets.load_target`."""
         return self._loader.load(name)
 
-    def whole(self, case: Case) -> Case:
-        """A case with its variant's left-out axes filled in from the target."""
-        target = self.target(case.variant.target)
-        return replace(case, variant=case_variant(target, case.workload))
+    def whole(self, case: Case, where: Where | None = None) -> Case:
+        """A case with its variant's left-out axes filled in from the target.
 
-    def case(self, benchmark: Any, params: Sequence[object]) -> Case:
-        """The case of one parameter combination of a benchmark object."""
-        named = next(
-            (
-                one.named
-                for one in combinations(benchmark.params, benchmark.param_names)
-                if list(one.values) == list(params)
-            ),
-            tuple((f"param{number}", str(value)) for number, value in enumerate(params, 1)),
-        )
-        kind = type(benchmark)
-        name = ".".join([*kind.__module__.split(".")[1:], kind.__qualname__])
-        workload: Workload = benchmark.workload(*params)
-        return self.whole(Case(name, named, Variant(benchmark.target), workload))
+        `where` is the place it is declared at, for messages. Raises VariantMissing where this commit's own target
+        does not have the variant, ConfigError where the newest side's does not.
+        """
+        target = self.target(case.variant.target)
+        place = where or Where(case.benchmark, case.benchmark)
+        try:
+            return replace(case, variant=case_variant(target, case.workload, place))
+        except ConfigError as error:
+            if self.commit and target.harness == "commit":
+                raise VariantMissing(f"commit {self.commit[:10]}: {error}") from error
+            raise
 
     def resolve_all(self, cases: Sequence[Case]) -> Mapping[str, ResolvedLaunch | WindtunnelError]:
         """Build what these cases need; by case id what to launch, or why that can't be."""

@@ -12,12 +12,12 @@ import hashlib
 import itertools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, TypeVar
 
-from windtunnel.errors import VariantMissing
-from windtunnel.model import Workload
+from windtunnel.errors import LaunchFailed, VariantMissing
+from windtunnel.model import Launch, Workload
 from windtunnel.units import Missing, Value
 
 __all__ = ["HTTPBenchmark"]
@@ -91,18 +91,24 @@ class HTTPBenchmark(ABC):
 
     def setup(self, *params: Any) -> None:
         """Skips the case where this commit does not have its target or its variant."""
+        from windtunnel.asv.memory import declared_case, remembered_launches
+
+        case = declared_case(self, params)
+        if remembered_launches(case):
+            return
         from windtunnel.asv.measuring import resolve
 
         try:
-            resolve(self, params)
+            resolve(case)
         except VariantMissing as error:
             raise NotImplementedError(str(error)) from error
 
     def time_request(self, *params: Any) -> None:
         """Wall time per request at the workload's concurrency: one launch, one sample."""
-        from windtunnel.asv.measuring import measure
+        from windtunnel.asv.measuring import launch_case
+        from windtunnel.asv.memory import declared_case
 
-        self._clock += _number(measure(self, params).get("time_per_request"))
+        self._clock += _number(_metrics(launch_case(declared_case(self, params), 1))[0].get("time_per_request"))
 
     time_request.pretty_name = "time per request"  # type: ignore[attr-defined]
 
@@ -138,9 +144,26 @@ class HTTPBenchmark(ABC):
 
     def _tracked(self, metric: str, params: tuple[Any, ...]) -> dict[str, Any]:
         """A metric of every launch that `time_request` made; launches of its own only where there was none."""
-        from windtunnel.asv.measuring import remembered
+        from windtunnel.asv.memory import current_call, declared_case, remembered_launches
 
-        return {"samples": [_number(one.get(metric)) for one in remembered(self, params)], "number": 1}
+        case = declared_case(self, params)
+        launches = remembered_launches(case)
+        if not launches:
+            from windtunnel.asv.measuring import launch_case
+
+            launches = launch_case(case, 1 if current_call().quick else self.rounds * self.repeat)
+        return {"samples": [_number(one.get(metric)) for one in _metrics(launches)], "number": 1}
+
+
+def _metrics(launches: Sequence[Launch]) -> list[Mapping[str, Value]]:
+    """The metrics of the launches that are good; an error with the last one's reason when none is."""
+    from windtunnel.sample.summary import launch_metrics
+
+    good = [launch for launch in launches if launch.outcome == "ok"]
+    if not good:
+        last = launches[-1]
+        raise LaunchFailed("\n".join(part for part in (f"{last.case}: {last.reason}", last.detail) if part))
+    return [launch_metrics(launch) for launch in good]
 
 
 def _columns(params: Any) -> list[list[Any]]:

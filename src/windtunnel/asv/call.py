@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from windtunnel.adapters.owner import owner_token
 from windtunnel.model import Case, Host
@@ -126,7 +127,7 @@ class Call:
         """Remember the machine's facts."""
         self._write("host.json", asdict(host))
 
-    def _read(self, name: str) -> dict[str, object] | None:
+    def _read(self, name: str) -> dict[str, Any] | None:
         try:
             return dict(json.loads((self.folder / name).read_text()))
         except (OSError, ValueError):

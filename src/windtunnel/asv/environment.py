@@ -23,9 +23,12 @@ from asv import commands, util
 from asv.console import log
 from asv.environment import Environment
 
+from windtunnel.adapters.docker import DockerEngine
+from windtunnel.adapters.watchdog import start_watchdog
 from windtunnel.asv.call import Call
 from windtunnel.asv.machine import introduce_machine
 from windtunnel.errors import WindtunnelError
+from windtunnel.launch.reap import reap_group
 
 __all__ = ["ContainerEnvironment"]
 
@@ -41,11 +44,12 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
     def __init__(
         self, conf: Any, python: str, requirements: Mapping[str, str], tagged_env_vars: Mapping[Any, str]
     ) -> None:
-        super().__init__(conf, python, requirements, tagged_env_vars)
-        self._root = Path.cwd()  # asv has gone to the folder of its configuration
+        # The base class's constructor asks for all of these before it has set anything.
+        self._python, self._requirements = python, requirements
         self._commit: str | None = None
         self._discovered = False
         self._prepared: set[str] = set()
+        super().__init__(conf, python, requirements, tagged_env_vars)
 
     @classmethod
     def matches(cls, python: str) -> bool:  # noqa: ARG003 - asv's signature
@@ -73,7 +77,7 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
         Path(self._path).mkdir(parents=True, exist_ok=True)
 
     def _get_installed_commit_hash(self) -> str | None:
-        return self._commit if self._discovered else None
+        return self._commit if self._commit in self._prepared else None
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         """Build what the selected benchmarks need of a commit. A failed build fails its own cases only."""
@@ -142,9 +146,6 @@ def _sweep() -> None:
     """Remove whatever of this call still runs; quick when there is nothing."""
     if _call is None:
         return
-    from windtunnel.adapters.docker import DockerEngine
-    from windtunnel.launch.reap import reap_group
-
     with contextlib.suppress(WindtunnelError):
         reap_group(DockerEngine(), _call.id)
 
@@ -171,8 +172,6 @@ def _begin() -> None:
     command = getattr(getattr(getattr(_arguments, "func", None), "__self__", None), "__name__", "")
     if _arguments is None or command not in _MEASURING:
         return
-    from windtunnel.adapters.watchdog import start_watchdog
-
     introduce_machine()
     _warn_quick(_arguments)
     _call = Call.begin(Path.cwd(), quick=bool(getattr(_arguments, "quick", False)))

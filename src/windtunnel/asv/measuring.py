@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import cache
 from types import FrameType
-from typing import TYPE_CHECKING, Any
 
 from windtunnel import __version__
 from windtunnel.adapters.project import Project, open_project
 from windtunnel.asv.call import Call
-from windtunnel.errors import Interrupted, LaunchFailed
+from windtunnel.asv.memory import current_call, remembered_launches
+from windtunnel.errors import Interrupted
 from windtunnel.model import Case, Launch, LaunchPlan, ResolvedLaunch
 from windtunnel.sample.measure import Job, Measurement
-from windtunnel.sample.runfile import Header, RunWriter, read_run
-from windtunnel.sample.summary import launch_metrics
-from windtunnel.units import Value
+from windtunnel.sample.runfile import Header, RunWriter
 
-if TYPE_CHECKING:
-    from windtunnel.asv.benchmark import HTTPBenchmark
-
-__all__ = ["measure", "remembered", "resolve"]
+__all__ = ["launch_case", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -39,54 +33,35 @@ class Resolved:
     launch: ResolvedLaunch
 
 
-_resolved: dict[tuple[type, tuple[str, ...]], Resolved] = {}
+@cache
+def _project() -> Project:
+    call = current_call()
+    return open_project(call.root, commit=call.commit, repository=call.repository, tell=_tell)
 
 
-def resolve(benchmark: HTTPBenchmark, params: Sequence[Any]) -> Resolved:
-    """Build what the case needs, once per process.
+_resolved: dict[str, Resolved] = {}
+
+
+def resolve(case: Case) -> Resolved:
+    """Build what a case needs, once per process.
 
     Raises VariantMissing where the commit has no such variant; asv calls this in `setup`, before every sample.
     """
-    key = (type(benchmark), tuple(str(param) for param in params))
-    if key not in _resolved:
-        call = Call.from_environment(os.environ) or Call.begin(Path.cwd(), quick=False)
-        project = open_project(call.root, commit=call.commit, repository=call.repository, tell=_tell)
-        case = project.case(benchmark, params)
-        _resolved[key] = Resolved(call, project, case, project.resolve(case))
-    return _resolved[key]
+    if case.id not in _resolved:
+        whole = _project().whole(case)
+        _resolved[case.id] = Resolved(current_call(), _project(), whole, _project().resolve(whole))
+    return _resolved[case.id]
 
 
-def measure(benchmark: HTTPBenchmark, params: Sequence[Any]) -> Mapping[str, Value]:
-    """One launch: its metrics. Whatever it ends with is remembered."""
-    resolved = resolve(benchmark, params)
-    launch = _launches(resolved, 1)[0]
-    if launch.outcome != "ok":
-        raise LaunchFailed(f"{resolved.case.id}: {launch.reason}", detail=launch.detail)
-    return launch_metrics(launch)
-
-
-def remembered(benchmark: HTTPBenchmark, params: Sequence[Any]) -> tuple[Mapping[str, Value], ...]:
-    """The metrics of every launch of this case and commit in this asv command; measured now if there is none."""
-    resolved = resolve(benchmark, params)
-    path = resolved.call.run_file(resolved.case)
-    launches: Sequence[Launch] = read_run(path).launches if path.exists() else ()
-    if not launches:
-        launches = _launches(resolved, 1 if resolved.call.quick else benchmark.rounds * benchmark.repeat)
-    good = [launch for launch in launches if launch.outcome == "ok"]
-    if not good:
-        last = launches[-1]
-        raise LaunchFailed(f"{resolved.case.id}: {last.reason}", detail=last.detail)
-    return tuple(launch_metrics(launch) for launch in good)
-
-
-def _launches(resolved: Resolved, count: int) -> tuple[Launch, ...]:
-    """`count` launches, recorded one by one."""
-    call, case = resolved.call, resolved.case
-    job = Job(case, call.commit or "worktree", resolved.launch)
+def launch_case(case: Case, count: int) -> tuple[Launch, ...]:
+    """`count` launches, one after the other, each remembered as soon as it has ended, whatever its outcome."""
+    resolved = resolve(case)
+    call = resolved.call
+    job = Job(resolved.case, call.commit or "worktree", resolved.launch)
+    number = len(remembered_launches(case))
     with _interruptible(), contextlib.closing(RunWriter(call.run_file(case))) as writer:
         if writer.empty:
             writer.header(_header(resolved))
-        number = _number_of(call.run_file(case))
         known = call.sizes(case)
         with resolved.project.measuring(call.id, call.owner, call.host(), _tell) as context:
             call.keep_host(context.host)
@@ -101,11 +76,6 @@ def _launches(resolved: Resolved, count: int) -> tuple[Launch, ...]:
 def _plan(resolved: Resolved) -> LaunchPlan:
     plan = resolved.project.suite.settings.launch
     return replace(plan, slices=1, single_slices=1) if resolved.call.quick else plan
-
-
-def _number_of(path: Path) -> int:
-    """How many launches are remembered already."""
-    return len(read_run(path).launches)
 
 
 def _header(resolved: Resolved) -> Header:

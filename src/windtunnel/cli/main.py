@@ -12,7 +12,6 @@ from windtunnel.adapters.signals import graceful_signals
 from windtunnel.cli.clean import clean_command
 from windtunnel.cli.console import show_error, tell
 from windtunnel.cli.doctor import doctor_command
-from windtunnel.cli.init import initialise, next_steps
 from windtunnel.cli.plan import plan_command
 from windtunnel.cli.run import run_command
 from windtunnel.errors import Exit, WindtunnelError
@@ -41,6 +40,8 @@ def init_command(directory: Path, example: bool, force: bool) -> None:
     """Look at the repository in this folder and write asv.conf.json, benchmarks/ and targets/ into DIR, so that this
     checkout is installed into the image that is measured. `perf/` as DIR keeps everything in one folder.
     """
+    from windtunnel.cli.init import initialise, next_steps
+
     written = initialise(directory, example=example, force=force)
     for path in written:
         click.echo(path)

@@ -11,7 +11,7 @@ import click
 
 from windtunnel.adapters.project import Project, open_project
 from windtunnel.cli.console import tell
-from windtunnel.declare.cases import discover
+from windtunnel.declare.cases import Discovery, discover
 from windtunnel.declare.plan import CasePlan, image_keys, plan_case, plan_lines
 from windtunnel.errors import ConfigError, VariantMissing
 from windtunnel.model import Case
@@ -32,7 +32,7 @@ def plan_command(cases: tuple[str, ...], commit: str, launches: int | None, as_j
     """
     project = open_project(Path.cwd(), commit=commit, tell=tell)
     found = discover(project.suite, cases)
-    known, skipped = _whole(project, found.cases, dict(found.skipped))
+    known, skipped = _whole(project, found)
     count = launches or project.suite.settings.launches
     last = _last_seconds(project.suite.root / ".windtunnel" / "runs", count)
     settings = project.suite.settings.launch
@@ -48,12 +48,12 @@ def plan_command(cases: tuple[str, ...], commit: str, launches: int | None, as_j
         click.echo(f"skipped: {case_id}: {reason}")
 
 
-def _whole(project: Project, cases: Sequence[Case], skipped: Mapping[str, str]) -> tuple[list[Case], dict[str, str]]:
+def _whole(project: Project, found: Discovery) -> tuple[list[Case], dict[str, str]]:
     whole: list[Case] = []
-    left = dict(skipped)
-    for case in cases:
+    left = dict(found.skipped)
+    for case in found.cases:
         try:
-            whole.append(project.whole(case))
+            whole.append(project.whole(case, found.places.get(case.id)))
             image_keys(whole[-1].variant, project.target)
         except VariantMissing as error:
             left[case.id] = str(error)

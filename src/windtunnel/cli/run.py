@@ -145,7 +145,7 @@ class _Run:
         whole: list[Case] = []
         for case in found.cases:
             try:
-                whole.append(project.whole(case))
+                whole.append(project.whole(case, found.places.get(case.id)))
             except VariantMissing as error:
                 skipped.append(Failure(case.id, project.arm.name, "skipped", str(error)))
         if not whole:

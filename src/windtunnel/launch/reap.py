@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -39,7 +40,14 @@ def reap_group(engine: Engine, group: str) -> int:
 
 
 def _remove(engine: Engine, identifiers: list[str]) -> int:
-    if identifiers:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(engine.remove, identifiers))
+    if len(identifiers) > 1 and not sys.is_finalizing():
+        try:
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(engine.remove, identifiers))
+        except RuntimeError:  # an exit handler may start no threads any more: one after the other, then
+            pass
+        else:
+            return len(identifiers)
+    for identifier in identifiers:
+        engine.remove(identifier)
     return len(identifiers)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -220,7 +220,7 @@ def _assemble(path: Path, records: list[tuple[int, dict[str, Any]]]) -> Run:
 
 
 @cache
-def _adapter(kind: type) -> Any:
+def _adapter(kind: Hashable) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

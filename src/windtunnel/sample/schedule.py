@@ -68,7 +68,9 @@ def adapted(plan: LaunchPlan, sizes: Sizes) -> LaunchPlan:
 
 def slice_order(plan: LaunchPlan, seed: str) -> tuple[Literal["load", "single"], ...]:
     """The roles of a launch's slices, shuffled: a drift within a launch must not fall on one kind of slice."""
-    roles: list[Literal["load", "single"]] = ["load"] * plan.slices + ["single"] * plan.single_slices
+    roles: list[Literal["load", "single"]] = []
+    roles += ("load",) * plan.slices
+    roles += ("single",) * plan.single_slices
     random.Random(seed).shuffle(roles)  # noqa: S311 - order, not secrets
     return tuple(roles)
 
