@@ -10,9 +10,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -219,11 +218,16 @@ def _assemble(path: Path, records: list[tuple[int, dict[str, Any]]]) -> Run:
     return Run(header, tuple(launches), tuple(failures), sizes, end)
 
 
-@cache
-def _adapter(kind: Hashable) -> Any:
+_adapters: dict[str, Any] = {}
+
+
+def _adapter(kind: type[Any]) -> Any:
+    """Reads a dataclass with all its types checked; made once, and only where a run file is read."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    if kind.__name__ not in _adapters:
+        _adapters[kind.__name__] = TypeAdapter(kind)
+    return _adapters[kind.__name__]
 
 
 def _decoded(kind: type[Any], record: dict[str, Any], path: Path, number: int) -> Any:

@@ -16,6 +16,7 @@ MINIMUM_PER_CONNECTION = 10
 """A slice has at least this many requests per connection, so that setting the connections up does not dominate."""
 
 _LONG, _VERY_LONG = 0.25, 1.5
+Role = Literal["load", "single"]
 _Job = TypeVar("_Job")
 
 
@@ -66,11 +67,11 @@ def adapted(plan: LaunchPlan, sizes: Sizes) -> LaunchPlan:
     )
 
 
-def slice_order(plan: LaunchPlan, seed: str) -> tuple[Literal["load", "single"], ...]:
+def slice_order(plan: LaunchPlan, seed: str) -> tuple[Role, ...]:
     """The roles of a launch's slices, shuffled: a drift within a launch must not fall on one kind of slice."""
-    roles: list[Literal["load", "single"]] = []
-    roles += ("load",) * plan.slices
-    roles += ("single",) * plan.single_slices
+    load: Role = "load"
+    single: Role = "single"
+    roles = [load] * plan.slices + [single] * plan.single_slices
     random.Random(seed).shuffle(roles)  # noqa: S311 - order, not secrets
     return tuple(roles)
 
