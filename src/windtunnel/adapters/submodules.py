@@ -115,7 +115,7 @@ def _fetch(place: Git, url: str, commit: str, options: tuple[str, ...]) -> str:
     arguments += ["--no-write-fetch-head", "--recurse-submodules=no", *options]
     # the URL may be a commit's own words: only the transports that `git submodule update` would use
     done = place.attempt(*arguments, url, commit, variables={"GIT_PROTOCOL_FROM_USER": "0"}, timeout=_FETCH_TIMEOUT)
-    return complaint(done) if done.returncode else "it does not have that commit"
+    return complaint(done).splitlines()[0] if done.returncode else "it does not have that commit"
 
 
 def _url(parent: Git, link: Gitlink) -> str | None:

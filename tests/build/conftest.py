@@ -1,0 +1,124 @@
+"""Real git repositories and real images, made small and removed again."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from windtunnel.errors import WindtunnelError
+from windtunnel.model import Variant
+
+
+@dataclass(frozen=True)
+class Repo:
+    """A git repository to write to."""
+
+    path: Path
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=self.path, check=True, capture_output=True)
+        return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+    def put(self, name: str | bytes, content: str | bytes, *, executable: bool = False) -> None:
+        full = self.path / (name if isinstance(name, str) else name.decode("utf-8", "surrogateescape"))
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(content if isinstance(content, bytes) else content.encode())
+        full.chmod(0o755 if executable else 0o644)
+
+    def commit(self, message: str = "a commit") -> str:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture(autouse=True)
+def git_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nobody's own git configuration; submodules may be fetched from the disk."""
+    file = tmp_path_factory.mktemp("gitconfig") / "config"
+    file.write_text(
+        "[user]\n name = Ada\n email = ada@example.org\n[init]\n defaultBranch = main\n"
+        '[protocol "file"]\n allow = always\n'
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(file))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return file
+
+
+@pytest.fixture
+def make_repo(tmp_path: Path, git_settings: Path):
+    """Call it with a name: a new repository in a folder of that name."""
+
+    def make(name: str = "project") -> Repo:
+        path = tmp_path / name
+        path.mkdir(parents=True)
+        repo = Repo(path)
+        repo.git("init", "--quiet")
+        return repo
+
+    return make
+
+
+@pytest.fixture
+def repo(make_repo) -> Repo:
+    return make_repo()
+
+
+@dataclass
+class Seen:
+    """A BuildProgress that writes down what it is told."""
+
+    events: list[tuple[str, str]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    errors: list[WindtunnelError] = field(default_factory=list)
+    inside: threading.Lock = field(default_factory=threading.Lock)
+
+    def _note(self, kind: str, tag: str) -> None:
+        assert self.inside.acquire(blocking=False), "two calls at once"
+        self.events.append((kind, tag))
+        self.inside.release()
+
+    def started(self, tag: str, variant: Variant, arm: str) -> None:
+        self._note("started", tag)
+
+    def line(self, tag: str, text: str) -> None:
+        self._note("line", tag)
+        self.lines.append(text)
+
+    def finished(self, tag: str, seconds: float) -> None:
+        self._note("finished", tag)
+
+    def reused(self, tag: str, variant: Variant, arm: str) -> None:
+        self._note("reused", tag)
+
+    def failed(self, tag: str, error: WindtunnelError) -> None:
+        self._note("failed", tag)
+        self.errors.append(error)
+
+    def count(self, kind: str) -> int:
+        return sum(1 for event, _ in self.events if event == kind)
+
+    def tags(self, kind: str) -> list[str]:
+        return [tag for event, tag in self.events if event == kind]
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[object]:
+    """The real engine. Images of ours that a test has left are removed at the end."""
+    from windtunnel.adapters.docker import DockerEngine
+
+    real = DockerEngine()
+    before = {image.id for image in real.images("windtunnel=image")}
+    yield real
+    for image in real.images("windtunnel=image"):
+        if image.id not in before and "windtunnel.digest" in image.labels:
+            real.remove_image(image.id)
