@@ -70,7 +70,9 @@ def instructions(text: str) -> Iterator[Instruction]:
     while (line := lines.next()) is not None:
         if not _is_nothing(line):
             number = lines.at
-            yield _instruction(number, _continued(line, lines, escape), lines)
+            match = _KEYWORD.fullmatch(_continued(line, lines, escape))
+            if match:  # a lone backslash is no instruction
+                yield _instruction(number, match[1].upper(), match[2], lines)
 
 
 @dataclass
@@ -104,9 +106,7 @@ def _continued(line: str, lines: _Lines, escape: str) -> str:
     return whole + line
 
 
-def _instruction(number: int, whole: str, lines: _Lines) -> Instruction:
-    match = _KEYWORD.fullmatch(whole)
-    keyword, rest = (match[1].upper(), match[2]) if match else ("", "")
+def _instruction(number: int, keyword: str, rest: str, lines: _Lines) -> Instruction:
     flags = []
     while found := _FLAG.match(rest):
         flags.append((found[1], found[2] or ""))
