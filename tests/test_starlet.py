@@ -73,7 +73,8 @@ def started(request: pytest.FixtureRequest, target: Target) -> Iterator[tuple[st
     """A version of perl and a container that serves with it, started as windtunnel does: no network, an init."""
     value = target.axes["perl"][request.param]
     arguments = [word for name, text in value.build_args.items() for word in ("--build-arg", f"{name}={text}")]
-    image = _docker("build", "--quiet", *arguments, str(FOLDER)).splitlines()[-1]
+    image = f"windtunnel-test-starlet:{request.param}"
+    _docker("build", "--quiet", "--tag", image, *arguments, str(FOLDER))
     container = _docker("run", "--detach", "--init", "--network=none", "--label=windtunnel.test", image)
     try:
         yield request.param, container
