@@ -30,6 +30,9 @@ FIXED_COUNT = True
 _PATIENCE = 30
 """Seconds ab waits for an answer before it gives up (``-s``)."""
 
+_LAST = "Transfer rate"
+"""The field that ends the report's counts: where it is missing, so may be "Non-2xx responses"."""
+
 _FIELD = re.compile(r"([A-Z][A-Za-z0-9 -]{3,30}):\s+(\S.*?)\s*")
 _COUNT = re.compile(r"([0-9]{1,15})(?: bytes)?")
 _SECONDS = re.compile(r"([0-9]{1,9}\.([0-9]{1,9})) seconds")
@@ -91,7 +94,7 @@ def parse(output: Output) -> LoadResult:
     lines = list(whole_lines(output.stdout))
     fields = _fields(lines)
     complete = _count(fields, "Complete requests")
-    if isinstance(complete, Missing):
+    if isinstance(complete, Missing) or _LAST not in fields:
         return _stopped(output, lines)
     failed = _failed(fields, lines)
     completed = max(0, complete - failed.get("connect", 0) - failed.get("read", 0))

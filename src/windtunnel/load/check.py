@@ -30,18 +30,19 @@ def judge(
     `requests` is what was asked for; None for a generator that decides that itself (`FIXED_COUNT` is False). `length`
     is a body's length in bytes as the answer check saw it; None leaves it to `expect.length`, then unchecked.
     """
-    wanted = expect.length if length is None else length
+    flow = _in_flight(result) if keepalive else None
     reasons = [
         *_incomplete(result, requests),
         *_failures(result),
         *_wrong_status(result, expect.status),
-        *_wrong_length(result, wanted),
+        *_wrong_length(result, requests, expect.length if length is None else length),
         *_no_time(result),
+        *_hung(flow if requests is None else None, concurrency),
     ]
-    flow = _in_flight(result) if keepalive else None
-    if requests is None and flow is not None and flow < concurrency * _HUNG:
-        reasons.append(f"only {flow:.1f} of {concurrency} connections were served at a time: the others hung")
-    return "; ".join(reasons), tuple(_doubts(result, concurrency, flow, keepalive=keepalive))
+    warnings = [*result.warnings, *_closed(result, keepalive)]
+    if not reasons and requests is not None and flow is not None:
+        warnings += _uneven(flow, concurrency)
+    return "; ".join(reasons), tuple(warnings)
 
 
 def _incomplete(result: LoadResult, requests: int | None) -> Iterator[str]:
@@ -78,8 +79,13 @@ def _may_be(key: str, expected: int) -> bool:
     return key == str(expected)
 
 
-def _wrong_length(result: LoadResult, length: int | None) -> Iterator[str]:
-    if length is None or isinstance(result.body_bytes, Missing):
+def _wrong_length(result: LoadResult, requests: int | None, length: int | None) -> Iterator[str]:
+    """Where all answers are there; else the bytes of broken ones would be told as well."""
+    if length is None or requests not in {None, result.completed}:
+        return
+    if isinstance(result.body_bytes, Missing):
+        if requests is not None:  # those that run for a time count no bodies, and say so in a warning
+            yield f"the length of bodies is not known: {result.body_bytes.reason}"
         return
     off = result.body_bytes - result.completed * length
     if off:
@@ -101,13 +107,21 @@ def _in_flight(result: LoadResult) -> float | None:
     return result.completed / result.seconds * result.mean_latency
 
 
-def _doubts(result: LoadResult, concurrency: int, flow: float | None, *, keepalive: bool) -> Iterator[str]:
-    yield from result.warnings
-    if flow is not None and abs(flow / concurrency - 1) > _LITTLE:
-        # The figure itself stays out: it differs from slice to slice, and equal warnings are told once.
+def _hung(flow: float | None, concurrency: int) -> Iterator[str]:
+    """A generator that runs for a time does not notice requests that are never answered; its throughput does."""
+    if flow is not None and flow < concurrency * _HUNG:
+        yield f"only {flow:.1f} of {concurrency} connections were served at a time: the others hung"
+
+
+def _uneven(flow: float, concurrency: int) -> Iterator[str]:
+    """The figure itself stays out: it differs from slice to slice, and equal warnings are told once."""
+    if abs(flow / concurrency - 1) > _LITTLE:
         yield (
-            f"throughput x mean latency is more than {_LITTLE:.0%} {'below' if flow < concurrency else 'above'} the "
+            f"throughput x mean latency is more than 25 % {'below' if flow < concurrency else 'above'} the "
             f"concurrency of {concurrency}: connections waited outside the measured times, or the times are wrong"
         )
-    if keepalive and result.total_bytes == CLOSED:
+
+
+def _closed(result: LoadResult, keepalive: bool) -> Iterator[str]:
+    if keepalive and result.completed and result.total_bytes == CLOSED:
         yield "the target closed connections although they were to be kept alive"

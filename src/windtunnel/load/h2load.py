@@ -49,6 +49,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _FRAME = 9
 """Bytes of an HTTP/2 frame's header: each answer has at least one frame."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+UNEVEN = Missing("the answers differ, or h2load left some out of its total")
 _STATUS_LINE = len("HTTP/1.1 200 \r\n\r\n")
 
 
@@ -142,11 +143,11 @@ def parse(output: Output) -> LoadResult:
     it), "error" (given up with its connection, or the stream was reset), "timeout", "status" (4xx and 5xx).
     """
     lines = list(whole_lines(output.stdout))
-    summary = _summary(lines)
+    summary, traffic = _summary(lines), _first(_TRAFFIC, lines)
     log = _read_log(output.log)
-    if summary is None:
+    if summary is None or traffic is None:
         return _without_summary(output, log)
-    data, total = _traffic(lines, summary)
+    total, data = _bytes(traffic, summary, lines)
     log, classes = _reconcile(lines, summary, log)
     return LoadResult(
         requested=summary.total,
@@ -197,23 +198,21 @@ def _seconds(lines: list[str], summary: _Summary) -> Value:
     return elapsed(summary.completed, rate, (float(number) * _SECONDS[unit], digit))
 
 
-def _traffic(lines: list[str], summary: _Summary) -> tuple[int | Missing, int | Missing]:
-    """Body bytes and total bytes."""
-    match = _first(_TRAFFIC, lines)
-    if match is None:
-        return Missing("h2load printed no traffic"), Missing("h2load printed no traffic")
-    total, headers, data = (int(text) for text in match.groups())
-    return data, total if _is_whole(total - headers - data, summary.completed, lines) else CLOSED
+def _bytes(traffic: re.Match[str], summary: _Summary, lines: list[str]) -> tuple[int | Missing, int]:
+    """Bytes in all, and of bodies."""
+    total, headers, data = (int(text) for text in traffic.groups())
+    return _total(total, total - headers - data, summary.completed, lines), data
 
 
-def _is_whole(framing: int, answers: int, lines: list[str]) -> bool:
-    """Whether the total holds every answer; `framing` is what it has beside header fields and bodies.
+def _total(total: int, framing: int, answers: int, lines: list[str]) -> int | Missing:
+    """The total if it holds every answer; `framing` is what it has beside header fields and bodies.
 
     In HTTP/1.1 that is the same number of bytes for each of a run's answers, in HTTP/2 at least a frame's header.
     """
-    if "Application protocol: http/1.1" in lines:
-        return framing >= answers * _STATUS_LINE and (answers == 0 or framing % answers == 0)
-    return framing >= answers * _FRAME
+    http1 = "Application protocol: http/1.1" in lines
+    if framing < answers * (_STATUS_LINE if http1 else _FRAME):
+        return CLOSED
+    return UNEVEN if http1 and answers and framing % answers else total
 
 
 def _read_log(text: str | None) -> _Log:
@@ -261,8 +260,8 @@ def _doubts(lines: list[str], summary: _Summary, output: Output) -> list[str]:
     begun = sum(_classes(lines).values()) - summary.completed
     if begun > 0:
         doubts.append(
-            f"{begun} answers began and never ended whole; h2load needs a Content-Length or chunks: where the end of "
-            'the connection ends the body, use generator = "ab"'
+            f"answers that began and never ended whole: {begun}; where the end of the connection ends the body "
+            '(no Content-Length, no chunks), use generator = "ab"'
         )
     if output.log is not None and len(_read_log(output.log).latencies) != summary.completed:
         doubts.append("h2load's log does not have every answer: statuses are known by class only, and no percentiles")

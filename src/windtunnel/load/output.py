@@ -14,7 +14,7 @@ from windtunnel.units import Missing, Value
 __all__ = ["CLOSED", "Output", "cause", "complaints", "elapsed", "lost", "whole_lines"]
 
 CLOSED = Missing("h2load leaves out the answers that end a connection")
-"""`LoadResult.total_bytes` where connections were closed by an answer: h2load's total is then too small, or 0."""
+"""`LoadResult.total_bytes` where answers ended their connections: h2load's total is then much too small, or 0."""
 
 _LINE = 200
 _COMPLAINTS = 3
@@ -50,9 +50,9 @@ def whole_lines(text: str | None) -> Iterator[str]:
 
 
 def complaints(output: Output) -> tuple[str, ...]:
-    """The first lines of standard error, cut to a readable length."""
+    """The first lines of standard error, each once, cut to a readable length."""
     lines = [line.strip()[:_LINE] for line in output.stderr.split("\n") if line.strip()]
-    return tuple(lines[:_COMPLAINTS])
+    return tuple(dict.fromkeys(lines))[:_COMPLAINTS]
 
 
 def cause(output: Output, tool: str) -> str:

@@ -31,6 +31,9 @@ NO_LENGTHS = "wrk looks at no body: that lengths are right is known from the ans
 _PATIENCE = 10
 """Seconds after which wrk calls an answer late (``-T``); it keeps a table of that many microseconds."""
 
+_LAST = "Transfer/sec:"
+"""The line that ends the report: where it is missing, so may be the errors before it."""
+
 _N = r"([0-9]{1,15})"
 _TIME = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(us|ms|s|m|h)"
 _REQUESTS = re.compile(rf"\s+{_N} requests in {_TIME}, ([0-9]{{1,9}}\.[0-9]{{1,9}})([KMGTP]?)B read")
@@ -79,7 +82,7 @@ def parse(output: Output) -> LoadResult:
     """
     lines = list(whole_lines(output.stdout))
     match = _first(_REQUESTS, lines)
-    if match is None:
+    if match is None or not any(line.startswith(_LAST) for line in lines):
         return _without_result(output)
     completed, failed = int(match[1]), _failed(lines)
     return LoadResult(
