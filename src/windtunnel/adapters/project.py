@@ -17,8 +17,8 @@ from windtunnel.build.images import Arm, BuildProgress, ImageBuilder
 from windtunnel.declare.cases import case_variant
 from windtunnel.declare.suite import Suite, find_suite
 from windtunnel.declare.targets import TargetLoader
-from windtunnel.declare.workload import Where
-from windtunnel.errors import ConfigError, VariantMissing, WindtunnelError
+from windtunnel.declare.workload import Where, variant_at
+from windtunnel.errors import ConfigError, WindtunnelError
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
 from windtunnel.launch.session import ensure_load_image, probe_host
@@ -46,28 +46,28 @@ class Project:
     engine: Engine
     builder: ImageBuilder
     _loader: TargetLoader = field(init=False)
+    _newest: TargetLoader = field(init=False)
 
     def __post_init__(self) -> None:
-        self._loader = TargetLoader(self.suite.targets_folder, self.arm.project, self.arm.harness)
+        folder, harness = self.suite.targets_folder, self.arm.harness
+        self._newest = TargetLoader(folder, harness, harness)
+        # A suite outside the project's repository has no folder at the project's commits: its own is all there is.
+        self._loader = self._newest if self.suite.separate else TargetLoader(folder, self.arm.project, harness)
 
     def target(self, name: str) -> Target:
         """The target as this arm has it; see `windtunnel.declare.targets.load_target`."""
-        return self._loader.load(name)
+        target = self._loader.load(name)
+        return replace(target, harness="head") if self.suite.separate else target
 
     def whole(self, case: Case, where: Where | None = None) -> Case:
         """A case with its variant's left-out axes filled in from the target.
 
-        `where` is the place it is declared at, for messages. Raises VariantMissing where this commit's own target
-        does not have the variant, ConfigError where the newest side's does not.
+        `where` is the place it is declared at, for messages. Raises ConfigError where the newest side does not have
+        the variant, VariantMissing where only this commit's own target does not.
         """
-        target = self.target(case.variant.target)
-        place = where or Where(case.benchmark, case.benchmark)
-        try:
-            return replace(case, variant=case_variant(target, case.workload, place))
-        except ConfigError as error:
-            if self.commit and target.harness == "commit":
-                raise VariantMissing(f"commit {self.commit[:10]}: {error}") from error
-            raise
+        newest = self._newest.load(case.variant.target)
+        variant = case_variant(newest, case.workload, where)
+        return replace(case, variant=variant_at(self.target(case.variant.target), variant))
 
     def resolve_all(self, cases: Sequence[Case]) -> Mapping[str, ResolvedLaunch | WindtunnelError]:
         """Build what these cases need; by case id what to launch, or why that can't be."""
