@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -112,13 +114,62 @@ def seen() -> Seen:
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[object]:
-    """The real engine. Images of ours that a test has left are removed at the end."""
+def engine() -> object:
+    """The real engine."""
     from windtunnel.adapters.docker import DockerEngine
 
-    real = DockerEngine()
-    before = {image.id for image in real.images("windtunnel=image")}
-    yield real
-    for image in real.images("windtunnel=image"):
-        if image.id not in before and "windtunnel.digest" in image.labels:
-            real.remove_image(image.id)
+    return DockerEngine()
+
+
+@pytest.fixture
+def make_builder(engine, seen: Seen, tmp_path: Path):
+    """Call it for a builder on the real engine; what it and others of the test have built is removed at the end.
+
+    All of them share one folder for logs and locks, and `seen` as their progress unless told otherwise.
+    """
+    from windtunnel.build.images import ImageBuilder
+
+    everyone = [seen]
+    before = known_images()
+
+    def make(real: object = None, progress: Seen | None = None, jobs: int = 2) -> ImageBuilder:
+        everyone.append(progress or seen)
+        return ImageBuilder(real or engine, progress=progress or seen, logs=tmp_path / "logs", jobs=jobs)
+
+    yield make
+    for tag in {tag for one in everyone for tag in one.tags("finished")}:
+        engine.remove_image(tag)
+    # stages of a Dockerfile that are no part of the final image stay as the engine's cache
+    steps = [step for one in everyone for line in one.lines for step in re.findall(r"---> ([0-9a-f]{12})$", line)]
+    for step in reversed(steps):
+        info = engine.image(step)
+        if info is not None and info.id not in before:
+            engine.remove_image(step)
+
+
+def known_images() -> set[str]:
+    """The id of every image that the engine has, intermediate ones too."""
+    import docker
+
+    return {image["Id"] for image in docker.APIClient(version="auto").images(all=True)}
+
+
+def run(engine, image: str, *command: str) -> str:
+    """What a command prints in a container of `image`."""
+    from windtunnel.ports import ContainerSpec
+
+    name = f"windtunnel-test-{uuid.uuid4().hex[:12]}"
+    identifier, _ = engine.create(ContainerSpec(image, name, {"windtunnel": "test"}, command=command))
+    try:
+        engine.start(identifier)
+        deadline = time.monotonic() + 30
+        while engine.state(identifier).running and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return engine.logs(identifier)
+    finally:
+        engine.remove(identifier)
+
+
+@pytest.fixture
+def run_in(engine):
+    return lambda image, *command: run(engine, image, *command)
