@@ -230,6 +230,20 @@ def test_who_answered() -> None:
     assert capture("ab-garbage").parse().server == ""
 
 
+def test_a_failure_that_ab_does_not_explain_is_one_all_the_same() -> None:
+    case = capture("ab-lengths")
+    unexplained = re.sub(r"^ +\(Connect.*\n", "", case.output.stdout, flags=re.MULTILINE)
+    assert unexplained != case.output.stdout
+    assert dict(case.parse(stdout=unexplained).failed) == {"error": 50}
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("500.00us", 5e-4), ("1.50ms", 1.5e-3), ("2.00s", 2), ("1.50m", 90)])
+def test_wrks_units_of_time(text: str, seconds: float) -> None:
+    case = capture("wrk-keepalive")
+    said = re.sub(r"(Latency +)\S+(?= )", rf"\g<1>{text}", case.output.stdout, count=1)
+    assert case.parse(stdout=said).mean_latency == pytest.approx(seconds)
+
+
 # ---------------- what is said
 
 

@@ -118,7 +118,7 @@ def _uneven(flow: float, concurrency: int) -> Iterator[str]:
     if abs(flow / concurrency - 1) > _LITTLE:
         yield (
             f"throughput x mean latency is more than 25 % {'below' if flow < concurrency else 'above'} the "
-            f"concurrency of {concurrency}: connections waited outside the measured times, or the times are wrong"
+            f"concurrency of {concurrency}: connections or the generator were held up outside the measured times"
         )
 
 
