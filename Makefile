@@ -1,0 +1,54 @@
+# `make` alone lists what there is. Everything sets up what it needs, also on a bare machine.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STATUS := build/pytest.status
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help install engine images demo test test-fast lint site clean
+
+help: ## list the targets
+	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(VENV)/.dev ## make .venv and install windtunnel into it, editable, with what the tests need
+
+$(VENV)/.dev: pyproject.toml
+	@tools/virtualenv $(VENV) dev
+	@touch $@
+
+$(VENV)/.site: pyproject.toml
+	@tools/virtualenv $(VENV) site
+	@touch $@
+
+engine: ## a container engine where none answers (as root on Debian or Ubuntu)
+	@tools/docker-engine
+
+images: engine ## the Debian base images: pulled, or built where there is no registry
+	@tools/base-images
+
+demo: install images ## see it work: a planted slowdown is found, and nothing else
+	@PATH="$(CURDIR)/$(BIN):$$PATH" tools/demo
+
+test: install images ## all tests; PYTEST_ARGS="..." is handed to pytest
+	@mkdir -p build && rm -f $(STATUS)
+	@$(BIN)/pytest $(PYTEST_ARGS); status=$$?; echo $$status >$(STATUS); exit $$status
+
+test-fast: install ## the tests that need no container engine
+	@$(BIN)/pytest -m "not engine" $(PYTEST_ARGS)
+
+lint: install ## style, types, and which module may import which
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+site: $(VENV)/.site ## the documentation, in build/site
+	@$(BIN)/mkdocs build --strict
+
+clean: ## remove .venv and everything that was built
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
