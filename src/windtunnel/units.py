@@ -44,52 +44,82 @@ class Missing:
 Value = float | Missing
 
 _SECOND_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_BYTE_STEPS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
-_COUNT_STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_BYTE_STEPS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_COUNT_STEPS = ((1e9, "G"), (1e6, "M"), (1.0, ""))
+_DIGITS = 4
+_SMALLEST = 0.001
+"""What is nearer to zero is told as a bound: it must not look like nothing at all."""
 
 
-def _significant(number: float, digits: int = 4) -> str:
-    """`number` with about `digits` significant digits, never in exponent notation."""
+def _exponent(number: float) -> int:
+    """The power of ten of `number` once it is rounded to as many digits as are shown: 2 for 999.94, 3 for 999.96."""
+    return int(f"{number:.{_DIGITS - 1}e}".partition("e")[2])
+
+
+def _significant(number: float) -> str:
+    """`number` with four significant digits, all digits of its whole part, never in exponent notation."""
     if number == 0:
         return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
-    return f"{number:.{min(decimals, 9)}f}"
+    if abs(number) < _SMALLEST:
+        return f"<{_SMALLEST}" if number > 0 else f">-{_SMALLEST}"
+    return f"{number:,.{max(0, _DIGITS - 1 - _exponent(number))}f}"
 
 
-def _scaled(number: float, steps: tuple[tuple[float, str], ...]) -> str:
-    for size, name in steps:
-        if abs(number) >= size:
-            return f"{_significant(number / size)} {name}".rstrip()
-    size, name = steps[-1]
+def _scaled(number: float, steps: tuple[tuple[float, str], ...], base: str) -> str:
+    """`number` in the largest unit of `steps` of which it has at least 1; `base` is the unit that a 0 is told in."""
+    if number == 0:
+        return f"0 {base}".rstrip()
+    # A quotient of 0 is a number too small for the unit; it has exponent 0 nevertheless.
+    size, name = next(
+        (step for step in steps if (quotient := number / step[0]) and _exponent(quotient) >= 0), steps[-1]
+    )
+    if name == "B" and number == int(number):
+        return f"{number:,.0f} B"  # there are no parts of a byte, so none are shown
     return f"{_significant(number / size)} {name}".rstrip()
 
 
 def format_value(value: Value | None, unit: Unit) -> str:
-    """`value` (in the base unit `unit`) as people read it: ``0.0000276 s`` is ``27.60 µs``."""
+    """`value` (in the base unit `unit`) as people read it: ``0.0000276 s`` is ``27.60 µs``.
+
+    What is not known (None, `Missing`, not finite) is ``n/a``, and nothing else is. Only 0 reads as 0.
+    """
     if value is None or isinstance(value, Missing) or not math.isfinite(value):
         return "n/a"
     return _FORMATS[unit](value)
 
 
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value and value == int(value) else _significant(value)
+
+
 def _rate(value: float) -> str:
-    return f"{_significant(value)}/s" if abs(value) < 1e6 else f"{_scaled(value, _COUNT_STEPS)}/s"
+    return f"{_significant(value) if _exponent(value) < 6 else _scaled(value, _COUNT_STEPS, '')}/s"
+
+
+def _percent(value: float) -> str:
+    if value and abs(value) < 0.0005:
+        return "<0.1 %" if value > 0 else ">-0.1 %"
+    return f"{value * 100:,.1f} %" if value else "0.0 %"
 
 
 _FORMATS: dict[Unit, Callable[[float], str]] = {
-    Unit.SECOND: lambda value: _scaled(value, _SECOND_STEPS),
-    Unit.BYTE: lambda value: _scaled(value, _BYTE_STEPS),
-    Unit.BYTE_PER_SECOND: lambda value: f"{_scaled(value, _BYTE_STEPS)}/s",
+    Unit.SECOND: lambda value: _scaled(value, _SECOND_STEPS, "s"),
+    Unit.BYTE: lambda value: _scaled(value, _BYTE_STEPS, "B"),
+    Unit.BYTE_PER_SECOND: lambda value: f"{_scaled(value, _BYTE_STEPS, 'B')}/s",
     Unit.PER_SECOND: _rate,
-    Unit.COUNT: lambda value: f"{value:,.0f}" if value == int(value) else _significant(value),
-    Unit.RATIO: lambda value: f"{value * 100:.1f} %",
+    Unit.COUNT: _count,
+    Unit.RATIO: _percent,
 }
 
 
 def format_change(ratio: float) -> str:
-    """A ratio head/base as a signed percentage: 1.034 is ``+3.4 %``."""
-    return f"{(ratio - 1) * 100:+.1f} %"
+    """A ratio head/base as a signed percentage: 1.034 is ``+3.4 %``; what rounds to nothing has no sign."""
+    if not math.isfinite(ratio):
+        return "n/a"
+    shown = f"{(ratio - 1) * 100:+,.1f} %"
+    return "0.0 %" if shown in {"+0.0 %", "-0.0 %"} else shown
 
 
 def format_spread(relative: float | None) -> str:
     """A relative spread (0.021) as ``±2.1 %``; nothing where it is not known."""
-    return "" if relative is None else f"±{relative * 100:.1f} %"
+    return "" if relative is None or not math.isfinite(relative) else f"±{relative * 100:,.1f} %"
