@@ -24,6 +24,7 @@ __all__ = ["PAGE", "render_page"]
 PAGE = Path(__file__).resolve().parent.parent / "site" / "cli.md"
 
 _PROGRAM = "windtunnel"
+_WIDTH = 100
 _KEPT_LINES = "\b"
 """What click starts a paragraph with whose lines are not to be filled."""
 
@@ -41,7 +42,7 @@ This page is made from the program's own `--help`. Exit codes are told in full u
 
 def render_page() -> str:
     """The whole page, as it has to be on the disk."""
-    root = click.Context(cli, info_name=_PROGRAM)
+    root = click.Context(cli, info_name=_PROGRAM, terminal_width=_WIDTH, **cli.context_settings)
     parts = [_INTRODUCTION, _command(cli, root, "")]
     parts += [_command(command, _below(root, name), f"## {_PROGRAM} {name}\n") for name, command in _commands(root)]
     return "\n".join(parts)
@@ -57,7 +58,7 @@ def _commands(context: click.Context) -> Iterator[tuple[str, click.Command]]:
 def _below(root: click.Context, name: str) -> click.Context:
     command = cli.get_command(root, name)
     assert command is not None
-    return click.Context(command, parent=root, info_name=name)
+    return click.Context(command, parent=root, info_name=name, terminal_width=_WIDTH)
 
 
 def _command(command: click.Command, context: click.Context, heading: str) -> str:
@@ -82,7 +83,8 @@ def _subcommands(context: click.Context) -> list[tuple[str, str]]:
 
 
 def _options(command: click.Command, context: click.Context) -> str:
-    records = [record for one in command.get_params(context) if (record := one.get_help_record(context))]
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    records = [record for one in options if (record := one.get_help_record(context))]
     return _table("option", "meaning", [(f"`{name}`", text) for name, text in records])
 
 
