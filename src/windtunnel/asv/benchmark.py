@@ -8,22 +8,33 @@ launches. asv takes every number as "lower is better", so nothing here is a rate
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from windtunnel.errors import LaunchFailed, VariantMissing
-from windtunnel.model import Launch, Workload
-from windtunnel.units import Missing, Value
+from windtunnel.errors import LaunchFailed, VariantMissing, WindtunnelError
+from windtunnel.model import Case, Workload
+from windtunnel.units import Missing
+
+if TYPE_CHECKING:
+    from windtunnel.asv.memory import Seen
 
 __all__ = ["HTTPBenchmark"]
 
 _METHOD = "1"
 """The version of the way of measuring. Raise it when figures before and after can't be compared any more."""
+
+_HOPELESS = 2
+"""After this many launches of a case that all failed to serve, it is not launched again: each waits to its limit."""
+
+_SHOWN = 15
+"""Lines at the end of a container's log that are shown with a failure."""
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -91,24 +102,31 @@ class HTTPBenchmark(ABC):
 
     def setup(self, *params: Any) -> None:
         """Skips the case where this commit does not have its target or its variant."""
-        from windtunnel.asv.memory import declared_case, remembered_launches
+        from windtunnel.asv.memory import check_refused, declared_case, seen
 
-        case = declared_case(self, params)
-        if remembered_launches(case):
-            return
-        from windtunnel.asv.measuring import resolve
+        with _failing_briefly():
+            case = declared_case(self, params)
+            if seen(case):
+                return
+            try:
+                check_refused(case)
+                from windtunnel.asv.measuring import resolve
 
-        try:
-            resolve(case)
-        except VariantMissing as error:
-            raise NotImplementedError(str(error)) from error
+                resolve(case)
+            except VariantMissing as error:
+                raise NotImplementedError(str(error)) from error
 
     def time_request(self, *params: Any) -> None:
         """Wall time per request at the workload's concurrency: one launch, one sample."""
-        from windtunnel.asv.measuring import launch_case
-        from windtunnel.asv.memory import declared_case
+        from windtunnel.asv.memory import declared_case, seen
 
-        self._clock += _number(_metrics(launch_case(declared_case(self, params), 1))[0].get("time_per_request"))
+        with _failing_briefly():
+            case = declared_case(self, params)
+            _check_hope(case, seen(case))
+            from windtunnel.asv.measuring import launch_case
+
+            launch_case(case, 1)
+            self._clock += _figures(case, seen(case)[-1:], "time_per_request")[0]
 
     time_request.pretty_name = "time per request"  # type: ignore[attr-defined]
 
@@ -144,26 +162,70 @@ class HTTPBenchmark(ABC):
 
     def _tracked(self, metric: str, params: tuple[Any, ...]) -> dict[str, Any]:
         """A metric of every launch that `time_request` made; launches of its own only where there was none."""
-        from windtunnel.asv.memory import current_call, declared_case, remembered_launches
+        from windtunnel.asv.memory import declared_case, not_told_yet
 
-        case = declared_case(self, params)
-        launches = remembered_launches(case)
-        if not launches:
-            from windtunnel.asv.measuring import launch_case
+        with _failing_briefly():
+            case = declared_case(self, params)
+            launches = [replace(launch, detail="") for launch in not_told_yet(case, metric)]  # told with their launch
+            if not launches:
+                from windtunnel.asv.measuring import launch_case
 
-            launches = launch_case(case, 1 if current_call().quick else self.rounds * self.repeat)
-        return {"samples": [_number(one.get(metric)) for one in _metrics(launches)], "number": 1}
+                launch_case(case, self._launches())
+                launches = list(not_told_yet(case, metric))
+            return {"samples": _figures(case, launches, metric), "number": 1}
+
+    def _launches(self) -> int:
+        """How many a metric makes for itself: all of them at once, unless asv was told to call it in every round."""
+        from windtunnel.asv.memory import current_call
+
+        call = current_call()
+        if call.quick:
+            return 1
+        return self.repeat if call.rounds else self.rounds * self.repeat
 
 
-def _metrics(launches: Sequence[Launch]) -> list[Mapping[str, Value]]:
-    """The metrics of the launches that are good; an error with the last one's reason when none is."""
-    from windtunnel.sample.summary import launch_metrics
+@contextlib.contextmanager
+def _failing_briefly() -> Iterator[None]:
+    """A failure of ours ends the benchmark process with its message, not with a traceback through asv and us."""
+    try:
+        yield
+    except WindtunnelError as error:
+        detail = "".join(f"\n  | {line}" for line in error.detail.strip().splitlines()[-_SHOWN:])
+        print(f"{error}{detail}", file=sys.stderr, flush=True)
+        raise SystemExit(1) from None
 
+
+def _check_hope(case: Case, launches: Sequence[Seen]) -> None:
+    """Raises LaunchFailed where it is clear that the case does not serve at this commit."""
+    if len(launches) >= _HOPELESS and all(launch.outcome == "failed" for launch in launches):
+        last = launches[-1]
+        raise LaunchFailed(f"{case.id}: given up after {len(launches)} launches: {last.reason}")
+
+
+def _figures(case: Case, launches: Sequence[Seen], metric: str) -> list[float]:
+    """A metric of the good launches: asv must never get a 0 for a figure that is not there.
+
+    Raises LaunchFailed when no launch is good, and asv's sign for "not applicable" when none tells the metric.
+    """
     good = [launch for launch in launches if launch.outcome == "ok"]
+    for launch in launches:
+        if good and launch.outcome != "ok":
+            print(f"{case.id}: launch {launch.number} {launch.outcome}: {launch.reason}", file=sys.stderr)
     if not good:
         last = launches[-1]
-        raise LaunchFailed("\n".join(part for part in (f"{last.case}: {last.reason}", last.detail) if part))
-    return [launch_metrics(launch) for launch in good]
+        raise LaunchFailed(f"{case.id}: {last.outcome}: {last.reason}", detail=last.detail)
+    values = [launch.metrics.get(metric, Missing("not measured")) for launch in good]
+    known = [value for value in values if not isinstance(value, Missing)]
+    if not known:
+        _skip(f"{case.id}: {metric}: {next(value.reason for value in values if isinstance(value, Missing))}")
+    return known
+
+
+def _skip(reason: str) -> None:
+    from asv_runner.benchmarks.mark import SkipNotImplemented
+
+    print(reason, file=sys.stderr)
+    raise SkipNotImplemented(reason)
 
 
 def _columns(params: Any) -> list[list[Any]]:
@@ -171,10 +233,3 @@ def _columns(params: Any) -> list[list[Any]]:
     if params and not isinstance(params[0], list | tuple):
         return [list(params)]
     return [list(column) for column in params]
-
-
-def _number(value: Value | None) -> float:
-    """The figure, or an error that says why there is none: asv must not get a 0 for it."""
-    if value is None or isinstance(value, Missing):
-        raise RuntimeError(value.reason if isinstance(value, Missing) else "not measured")
-    return value

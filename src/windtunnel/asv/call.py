@@ -1,8 +1,8 @@
 """What the processes of one asv command know of each other.
 
 asv runs every sample in a process of its own. The plug-in, in asv's main process, puts the facts that belong
-together into environment variables; a benchmark process reads them here. The launches of a case are remembered in a
-run file per commit and case below the call's folder, so that the `track_*` metrics load nothing twice.
+together into environment variables; a benchmark process reads them here. What is to be remembered of a commit or a
+case (launches, failed builds, slice sizes) lies in files below the call's folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from windtunnel.adapters.owner import owner_token
 from windtunnel.model import Case, Host
 from windtunnel.sample.schedule import Sizes
 
-__all__ = ["Call"]
+__all__ = ["Call", "read_json", "write_json"]
 
 _KEPT = 10
 _VARIABLES = {
@@ -34,6 +34,7 @@ _VARIABLES = {
     "repository": "WINDTUNNEL_REPOSITORY",
     "commit": "WINDTUNNEL_COMMIT",
     "quick": "WINDTUNNEL_QUICK",
+    "rounds": "WINDTUNNEL_ROUNDS",
 }
 
 
@@ -49,6 +50,7 @@ class Call:
         repository: the git repository asv reads commits from, or "" for the suite's own.
         commit: the full hash under measurement, or "" for the working tree.
         quick: whether asv was called with --quick: one launch, one slice.
+        rounds: what asv was told with `-a rounds=...`, or 0 where every benchmark has its own number.
     """
 
     id: str
@@ -58,16 +60,17 @@ class Call:
     repository: str = ""
     commit: str = ""
     quick: bool = False
+    rounds: int = 0
 
     @classmethod
-    def begin(cls, root: Path, *, quick: bool) -> Call:
+    def begin(cls, root: Path, *, quick: bool = False, rounds: int = 0) -> Call:
         """A new call in this process, with a folder of its own (older calls' folders beyond the last ten go)."""
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         calls = root / ".windtunnel" / "asv"
         with contextlib.suppress(OSError):
             for old in sorted(path for path in calls.iterdir() if path.is_dir())[:-_KEPT]:
                 shutil.rmtree(old, ignore_errors=True)
-        return cls(name, calls / name, owner_token(), root, quick=quick)
+        return cls(name, calls / name, owner_token(), root, quick=quick, rounds=rounds)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Call | None:
@@ -82,6 +85,7 @@ class Call:
             repository=environment.get(_VARIABLES["repository"], ""),
             commit=environment.get(_VARIABLES["commit"], ""),
             quick=environment.get(_VARIABLES["quick"]) == "1",
+            rounds=int(environment.get(_VARIABLES["rounds"]) or 0),
         )
 
     def environment(self) -> dict[str, str]:
@@ -94,6 +98,7 @@ class Call:
             _VARIABLES["repository"]: self.repository,
             _VARIABLES["commit"]: self.commit,
             _VARIABLES["quick"]: "1" if self.quick else "",
+            _VARIABLES["rounds"]: str(self.rounds or ""),
         }
 
     def export(self) -> None:
@@ -101,23 +106,27 @@ class Call:
         os.environ.update(self.environment())
 
     def run_file(self, case: Case) -> Path:
-        """Where the launches of a case at this call's commit are remembered."""
-        return self.folder / (self.commit or "worktree") / f"{_slug(case)}.jsonl"
+        """Where the launches of a case at this call's commit are kept, whole."""
+        return self.case_file(case, "jsonl")
+
+    def case_file(self, case: Case, ending: str) -> Path:
+        """A file of the call about a case at this call's commit."""
+        return self.folder / (self.commit or "worktree") / f"{_slug(case)}.{ending}"
 
     # ---------------- what is the same for every commit of the call
 
     def sizes(self, case: Case) -> Sizes | None:
         """The slice sizes calibrated for a case by an earlier process of the call."""
-        found = self._read(f"{_slug(case)}.sizes.json")
+        found = read_json(self.folder / f"{_slug(case)}.sizes.json")
         return Sizes(**found) if found else None
 
     def keep_sizes(self, case: Case, sizes: Sizes) -> None:
         """Remember them: every commit of the call gets the same work."""
-        self._write(f"{_slug(case)}.sizes.json", asdict(sizes))
+        write_json(self.folder / f"{_slug(case)}.sizes.json", asdict(sizes))
 
     def host(self) -> Host | None:
         """The machine's facts, if an earlier process of the call has asked for them."""
-        found = self._read("host.json")
+        found = read_json(self.folder / "host.json")
         if not found:
             return None
         found["siblings"] = tuple(tuple(group) for group in found["siblings"])
@@ -125,21 +134,24 @@ class Call:
 
     def keep_host(self, host: Host) -> None:
         """Remember the machine's facts."""
-        self._write("host.json", asdict(host))
+        write_json(self.folder / "host.json", asdict(host))
 
-    def _read(self, name: str) -> dict[str, Any] | None:
-        try:
-            return dict(json.loads((self.folder / name).read_text()))
-        except (OSError, ValueError):
-            return None
 
-    def _write(self, name: str, content: Mapping[str, object]) -> None:
-        """All or nothing: another process may read it at any time. It only saves time, so a full disk is no error."""
-        with contextlib.suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            draft = self.folder / f".{name}.{os.getpid()}"
-            draft.write_text(json.dumps(content))
-            draft.replace(self.folder / name)
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file of the call, or None where there is none."""
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(path: Path, content: Mapping[str, object]) -> None:
+    """All or nothing: another process may read it at any time. It only saves time, so a full disk is no error."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        draft.write_text(json.dumps(content))
+        draft.replace(path)
 
 
 def _slug(case: Case) -> str:

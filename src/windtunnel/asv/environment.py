@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -27,8 +28,8 @@ from windtunnel.adapters.docker import DockerEngine
 from windtunnel.adapters.watchdog import start_watchdog
 from windtunnel.asv.call import Call
 from windtunnel.asv.machine import introduce_machine
+from windtunnel.asv.processes import end_processes, sweep, unfinished
 from windtunnel.errors import WindtunnelError
-from windtunnel.launch.reap import reap_group
 
 __all__ = ["ContainerEnvironment"]
 
@@ -87,7 +88,7 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
         os.environ["WINDTUNNEL_REPOSITORY"] = repository
         if self._discovered and commit_hash not in self._prepared and _call is not None:
             self._prepared.add(commit_hash)
-            _prepare(replace(_call, commit=commit_hash, repository=repository), repo)
+            _prepare(replace(_call, commit=commit_hash, repository=repository))
 
     def find_executable(self, executable: str) -> str:
         """Only this Python is there."""
@@ -100,25 +101,44 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
         environment = dict(kwargs.pop("env", None) or os.environ)
         environment |= {"WINDTUNNEL_COMMIT": self._commit or "", "ASV_COMMIT": self._commit or ""}
         environment["WINDTUNNEL_REPOSITORY"] = os.environ.get("WINDTUNNEL_REPOSITORY", "")
-        measuring = "run" in args[:2]
+        timeout = (getattr(_arguments, "attribute", None) or {}).get("timeout")
+        if "run" in args[:2] and timeout is not None:
+            kwargs["timeout"] = timeout  # asv itself listens to `-a timeout` only where a class names none
         try:
             return util.check_output([sys.executable, *args], env=environment, **kwargs)
         finally:
             self._discovered = self._discovered or "discover" in args[:2]
-            if measuring:
-                _sweep()
+            _clean_up()
 
 
-def _prepare(call: Call, repo: Any) -> None:
-    """Build the images of the selected cases at a commit, telling asv's log; failures are told again by the cases."""
+class _Terminal:
+    """asv's own log, also where asv wants none of it: it turns its log down while a project is installed."""
+
+    def say(self, text: str) -> None:
+        """A line."""
+        with log.set_level(logging.INFO):
+            log.info(text)
+
+    def warn(self, text: str) -> None:
+        """The same, in another colour."""
+        log.warning(text)
+
+    def tick(self) -> None:
+        """A dot where there is a terminal, at most one a second."""
+        log.dot()
+
+
+def _prepare(call: Call) -> None:
+    """Build the images of the selected cases at a commit; what fails is told here, and again by its cases."""
     from windtunnel.asv.prepare import prepare_commit
 
-    log.info(f"Building images for {repo.get_decorated_hash(call.commit, 8)}")
-    with log.indent():
-        try:
-            prepare_commit(call, _selected, log.info)
-        except WindtunnelError as error:
-            log.warning(str(error))
+    terminal = _Terminal()
+    try:
+        prepare_commit(call, _selected, terminal)
+    except WindtunnelError as error:
+        terminal.warn(str(error))
+    except KeyboardInterrupt:
+        raise util.UserError("Interrupted.") from None  # as asv has it elsewhere
 
 
 _arguments: argparse.Namespace | None = None
@@ -142,19 +162,18 @@ def _parsed() -> argparse.Namespace | None:
     return None
 
 
-def _sweep() -> None:
-    """Remove whatever of this call still runs; quick when there is nothing."""
-    if _call is None:
-        return
-    with contextlib.suppress(WindtunnelError):
-        reap_group(DockerEngine(), _call.id)
+def _clean_up() -> None:
+    """See to it that no benchmark process and no container of this call is left; quick when all ended well."""
+    if _call is not None and unfinished(_call):
+        end_processes(_call)
+        sweep(DockerEngine(), _call.id)
 
 
 def _at_end() -> None:
     """The last thing asv's process does. A second Ctrl-C must not stop it half-way."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    _sweep()
+    _clean_up()
 
 
 def _warn_quick(arguments: argparse.Namespace) -> None:
@@ -163,6 +182,12 @@ def _warn_quick(arguments: argparse.Namespace) -> None:
             "--quick is one launch and one slice: enough to see that everything runs. Its figures replace saved "
             "samples of the same commits; add --dry-run to keep those."
         )
+
+
+def _measures_working_tree(arguments: argparse.Namespace) -> bool:
+    """Whether asv uses the Python it runs in (`--python=same`): then it installs nothing, and asks for nothing."""
+    chosen = getattr(arguments, "env_spec", None) or []
+    return bool(chosen) and all(str(one).startswith("existing") for one in chosen)
 
 
 def _begin() -> None:
@@ -174,10 +199,15 @@ def _begin() -> None:
         return
     introduce_machine()
     _warn_quick(_arguments)
-    _call = Call.begin(Path.cwd(), quick=bool(getattr(_arguments, "quick", False)))
+    rounds = (getattr(_arguments, "attribute", None) or {}).get("rounds")
+    _call = Call.begin(Path.cwd(), quick=bool(getattr(_arguments, "quick", False)), rounds=rounds or 0)
     _call.export()
     start_watchdog(_call.id)
     atexit.register(_at_end)
+    if _measures_working_tree(_arguments):
+        log.info("Building the working tree")
+        with log.indent():
+            _prepare(_call)
 
 
 _begin()

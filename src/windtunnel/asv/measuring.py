@@ -14,11 +14,14 @@ from types import FrameType
 from windtunnel import __version__
 from windtunnel.adapters.project import Project, open_project
 from windtunnel.asv.call import Call
-from windtunnel.asv.memory import current_call, remembered_launches
+from windtunnel.asv.memory import check_refused, current_call, remember, seen
+from windtunnel.asv.processes import ending_with_owner, registered
 from windtunnel.errors import Interrupted
+from windtunnel.launch.reap import reap_group
 from windtunnel.model import Case, Launch, LaunchPlan, ResolvedLaunch
 from windtunnel.sample.measure import Job, Measurement
 from windtunnel.sample.runfile import Header, RunWriter
+from windtunnel.sample.summary import launch_metrics
 
 __all__ = ["launch_case", "resolve"]
 
@@ -45,32 +48,41 @@ _resolved: dict[str, Resolved] = {}
 def resolve(case: Case) -> Resolved:
     """Build what a case needs, once per process.
 
-    Raises VariantMissing where the commit has no such variant; asv calls this in `setup`, before every sample.
+    Raises VariantMissing where the commit has no such variant, BuildFailed, EngineError.
     """
     if case.id not in _resolved:
+        check_refused(case)
         whole = _project().whole(case)
         _resolved[case.id] = Resolved(current_call(), _project(), whole, _project().resolve(whole))
     return _resolved[case.id]
 
 
-def launch_case(case: Case, count: int) -> tuple[Launch, ...]:
+def launch_case(case: Case, count: int) -> None:
     """`count` launches, one after the other, each remembered as soon as it has ended, whatever its outcome."""
     resolved = resolve(case)
     call = resolved.call
-    job = Job(resolved.case, call.commit or "worktree", resolved.launch)
-    number = len(remembered_launches(case))
-    with _interruptible(), contextlib.closing(RunWriter(call.run_file(case))) as writer:
+    with _interruptible(), registered(call), contextlib.closing(RunWriter(call.run_file(case))) as writer:
         if writer.empty:
             writer.header(_header(resolved))
-        known = call.sizes(case)
         with resolved.project.measuring(call.id, call.owner, call.host(), _tell) as context:
+            # asv's forkserver gives a process that is out of time a millisecond to end: what that one left, goes now.
+            reap_group(context.engine, call.id)
             call.keep_host(context.host)
-            work = Measurement(context, _plan(resolved), writer.launch, _Told(), call.id)
-            work.sizes = {case.id: known} if known else {}
-            done = tuple(work.batch([(job, number + extra)])[0] for extra in range(1, count + 1))
-        if known is None and case.id in work.sizes:
-            call.keep_sizes(case, work.sizes[case.id])
-    return done
+            with ending_with_owner(call, context.engine, context.aborting):
+                _launch(resolved, Measurement(context, _plan(resolved), writer.launch, _Told(), call.id), count)
+
+
+def _launch(resolved: Resolved, work: Measurement, count: int) -> None:
+    call, case = resolved.call, resolved.case
+    job = Job(case, call.commit or "worktree", resolved.launch)
+    known = call.sizes(case)
+    work.sizes = {case.id: known} if known else {}
+    number = len(seen(case))
+    for extra in range(1, count + 1):
+        (launch,) = work.batch([(job, number + extra)])
+        remember(case, launch, launch_metrics(launch))
+    if known is None and case.id in work.sizes:
+        call.keep_sizes(case, work.sizes[case.id])
 
 
 def _plan(resolved: Resolved) -> LaunchPlan:
@@ -125,6 +137,4 @@ class _Told:
         _tell(f"{job.case.id}: launch {number}")
 
     def done(self, launch: Launch) -> None:
-        """The outcome."""
-        if launch.outcome != "ok":
-            _tell(f"{launch.case}: launch {launch.number} {launch.outcome}: {launch.reason}\n{launch.detail}")
+        """Its outcome is the benchmark's to tell."""

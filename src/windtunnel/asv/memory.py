@@ -1,23 +1,28 @@
-"""What a benchmark process can know without an engine: which case it is, and the launches made of it already.
+"""What a benchmark process can know without an engine: which case it is, and what happened to it already.
 
-asv starts a process per metric, case and round; most of them only read. So nothing heavy is imported here.
+asv starts a process per metric, case and round; most of them only read. So nothing heavy is imported here, and next
+to the run file, which has the launches whole, there is a short file with their metrics alone.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windtunnel.asv.call import Call
+from windtunnel.asv.call import Call, read_json, write_json
 from windtunnel.declare.params import combinations
+from windtunnel.errors import BuildFailed, VariantMissing, WindtunnelError
 from windtunnel.model import Case, Launch, Variant
+from windtunnel.units import Missing, Value
 
 if TYPE_CHECKING:
     from windtunnel.asv.benchmark import HTTPBenchmark
 
-__all__ = ["current_call", "declared_case", "remembered_launches"]
+__all__ = ["Seen", "check_refused", "current_call", "declared_case", "not_told_yet", "refuse", "remember", "seen"]
 
 _own: Call | None = None
 
@@ -26,7 +31,7 @@ def current_call() -> Call:
     """The asv command this process belongs to; one of its own where the plug-in is not loaded."""
     global _own  # noqa: PLW0603 - one per process
     if _own is None:
-        _own = Call.from_environment(os.environ) or Call.begin(Path.cwd(), quick=False)
+        _own = Call.from_environment(os.environ) or Call.begin(Path.cwd())
     return _own
 
 
@@ -41,11 +46,76 @@ def declared_case(benchmark: HTTPBenchmark, params: Sequence[Any]) -> Case:
     return Case(name, named, Variant(benchmark.target, tuple(workload.axes.items())), workload)
 
 
-def remembered_launches(case: Case) -> tuple[Launch, ...]:
-    """Every launch of the case at this commit in this asv command, whatever its outcome."""
-    path = current_call().run_file(case)
-    if not path.exists():
-        return ()
-    from windtunnel.sample.runfile import read_run
+# ---------------- launches
 
-    return read_run(path).launches
+
+@dataclass(frozen=True)
+class Seen:
+    """A launch as the metrics need it: its outcome ("ok", "invalid", "failed", "lost"), why, and its figures.
+
+    `detail` is longer material (the end of the container's log), or "".
+    """
+
+    number: int
+    outcome: str
+    reason: str
+    detail: str
+    metrics: Mapping[str, Value]
+
+
+def remember(case: Case, launch: Launch, metrics: Mapping[str, Value]) -> None:
+    """Keep the figures of a launch of this commit for the other processes of the call."""
+    figures = {
+        name: {"missing": value.reason} if isinstance(value, Missing) else value for name, value in metrics.items()
+    }
+    line = [launch.number, launch.outcome, launch.reason, launch.detail, figures]
+    path = current_call().case_file(case, "seen")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def seen(case: Case) -> tuple[Seen, ...]:
+    """Every launch of the case at this commit in this asv command, whatever its outcome."""
+    try:
+        lines = current_call().case_file(case, "seen").read_text("utf-8").split("\n")
+    except FileNotFoundError:
+        return ()
+    # What follows the last newline was cut short by a kill.
+    return tuple(_revived(*json.loads(line)) for line in lines[:-1])
+
+
+def _revived(number: int, outcome: str, reason: str, detail: str, figures: Mapping[str, Any]) -> Seen:
+    metrics = {
+        name: Missing(value["missing"]) if isinstance(value, dict) else value for name, value in figures.items()
+    }
+    return Seen(number, outcome, reason, detail, metrics)
+
+
+def not_told_yet(case: Case, metric: str) -> tuple[Seen, ...]:
+    """Those launches that asv has not been given for a metric; from now on they count as given.
+
+    With `-a rounds=3` asv calls a metric in each round and puts the samples together: each launch must come once.
+    """
+    path = current_call().case_file(case, f"{metric}.told")
+    told = int((read_json(path) or {}).get("launches", 0))
+    known = seen(case)
+    write_json(path, {"launches": len(known)})
+    return known[told:]
+
+
+# ---------------- cases that can't be launched
+
+
+def refuse(call: Call, case: Case, error: WindtunnelError) -> None:
+    """Keep why a case can't be launched, so that no benchmark process tries it again; the log has been shown."""
+    skipped = isinstance(error, VariantMissing)
+    write_json(call.case_file(case, "refused.json"), {"skipped": skipped, "reason": str(error)})
+
+
+def check_refused(case: Case) -> None:
+    """Raises VariantMissing or BuildFailed where `refuse` has kept something of this case at this commit."""
+    kept = read_json(current_call().case_file(case, "refused.json"))
+    if kept is not None:
+        kind = VariantMissing if kept["skipped"] else BuildFailed
+        raise kind(str(kept["reason"]))
