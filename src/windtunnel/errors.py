@@ -133,7 +133,12 @@ class NothingMeasured(WindtunnelError):
     exit = Exit.NOTHING_MEASURED
 
 
-class Interrupted(WindtunnelError):
-    """Ctrl-C or SIGTERM."""
+class Interrupted(BaseException):
+    """Ctrl-C or SIGTERM.
 
-    exit = Exit.INTERRUPTED
+    As with Python's own KeyboardInterrupt, whoever deals with failures ("this launch went wrong, on to the next one")
+    must not take it for one of them: it stands beside the tree, and only the outermost level catches it.
+    """
+
+    exit: Exit = Exit.INTERRUPTED
+    detail: str = ""

@@ -36,6 +36,8 @@ from windtunnel.ports import (
 
 __all__ = ["DockerEngine", "address"]
 
+_LOG_BYTES = 16_384
+
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
 
@@ -229,12 +231,12 @@ class DockerEngine:
 
     @_translated
     def logs(self, container: str, tail: int = 40) -> str:
-        """Both streams, the last `tail` lines; "" where the container is gone."""
+        """Both streams, the last `tail` lines (of 16 KiB at most); "" where the container is gone."""
         try:
             raw: bytes = self._api.logs(container, stdout=True, stderr=True, tail=tail)
         except docker.errors.NotFound:
             return ""
-        return raw.decode("utf-8", "replace")
+        return raw[-_LOG_BYTES:].decode("utf-8", "replace")
 
     @_translated
     def attach(self, container: str) -> Channel:

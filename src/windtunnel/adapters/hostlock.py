@@ -15,6 +15,9 @@ from windtunnel.errors import StorageError
 
 __all__ = ["host_lock", "lock_path"]
 
+_LONGEST = 1000
+"""Bytes of the lock file that tell who holds it."""
+
 
 def lock_path(engine_address: str) -> Path:
     """The lock of the machine under load: all local engines share one, a remote engine has its own."""
@@ -28,7 +31,7 @@ def host_lock(engine_address: str, on_wait: Callable[[str], None]) -> Iterator[N
     """Hold the machine; while another process holds it, wait and tell who it is (once, and again every 30 s)."""
     path = lock_path(engine_address)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = _open(path)
     except OSError as error:
         raise StorageError(f"cannot open the lock {path}: {error.strerror}; remove it or set TMPDIR") from error
     try:
@@ -37,10 +40,23 @@ def host_lock(engine_address: str, on_wait: Callable[[str], None]) -> Iterator[N
         _acquire(descriptor, on_wait)
         with suppress(OSError):  # a full disk must not keep anybody from measuring
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            os.pwrite(descriptor, _holder(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """Where another user has made it, it must be opened without O_CREAT: kernels refuse that in shared folders."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def _holder() -> bytes:
+    """Who we are, for those who wait: process and folder."""
+    return f"{os.getpid()}, in {Path.cwd()}".encode("utf-8", "replace")[:_LONGEST]
 
 
 def _acquire(descriptor: int, on_wait: Callable[[str], None]) -> None:
@@ -52,6 +68,6 @@ def _acquire(descriptor: int, on_wait: Callable[[str], None]) -> None:
         except BlockingIOError:
             if time.monotonic() - told > 30 or not told:
                 told = time.monotonic()
-                holder = os.pread(descriptor, 32, 0).decode("ascii", "replace") or "?"
+                holder = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace") or "?"
                 on_wait(f"another windtunnel (process {holder}) is measuring on this machine; waiting for it")
             time.sleep(0.2)

@@ -13,12 +13,13 @@ from windtunnel.adapters import git
 from windtunnel.adapters.docker import DockerEngine, address
 from windtunnel.adapters.hostlock import host_lock
 from windtunnel.adapters.owner import alive, owner_token
+from windtunnel.adapters.signals import shielded
 from windtunnel.build.images import Arm, BuildProgress, ImageBuilder
 from windtunnel.declare.cases import case_variant
 from windtunnel.declare.suite import Suite, find_suite
 from windtunnel.declare.targets import TargetLoader
 from windtunnel.declare.workload import Where, variant_at
-from windtunnel.errors import ConfigError, WindtunnelError
+from windtunnel.errors import ConfigError, EngineError, WindtunnelError
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
 from windtunnel.launch.session import ensure_load_image, probe_host
@@ -102,7 +103,16 @@ class Project:
                 known = host or probe_host(self.engine, image, labels)
                 yield LaunchContext(self.engine, known, image, labels)
             finally:
-                reap_group(self.engine, group)
+                with shielded():
+                    _sweep(self.engine, group, tell)
+
+
+def _sweep(engine: Engine, group: str, tell: Tell) -> None:
+    """An engine that fails here must not hide what was measured, nor why the measuring ended."""
+    try:
+        reap_group(engine, group)
+    except EngineError as error:
+        tell(f"containers with the label {LABEL}={group} may be left, the next command removes them: {error}")
 
 
 def open_suite(start: Path) -> Suite:
@@ -130,7 +140,7 @@ def open_project(
     engine = DockerEngine()
     left = reap_stale(engine, alive, time.time())
     if left:
-        tell(f"removed {left} containers that an earlier command had left behind")
+        tell(f"removed {left} container{'s' * (left > 1)} that an earlier command had left behind")
     state = suite.root / ".windtunnel"
     builder = ImageBuilder(
         engine,

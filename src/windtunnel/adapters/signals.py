@@ -9,25 +9,54 @@ from types import FrameType
 
 from windtunnel.errors import Interrupted
 
-__all__ = ["graceful_signals"]
+__all__ = ["graceful_signals", "shielded"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _State:
+    """What the handler knows: whether the process is on its way out, and whether it may be unwound right now."""
+
+    stopping = False
+    shields = 0
+    waiting: Interrupted | None = None
 
 
 @contextmanager
 def graceful_signals(tell: Callable[[str], None]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM raises Interrupted in the main thread; from then on they only tell."""
-    stopping = False
+    """The first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main thread; from then on they only tell."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        nonlocal stopping
-        if stopping:
+        if _State.stopping:
             tell("already stopping: containers are being removed")
             return
-        stopping = True
-        raise Interrupted("interrupted" if number == signal.SIGINT else "ended by SIGTERM")
+        _State.stopping = True
+        error = Interrupted(_reason(number))
+        if not _State.shields:
+            raise error
+        _State.waiting = error
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    _State.stopping, _State.waiting = False, None
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+@contextmanager
+def shielded() -> Iterator[None]:
+    """A clean-up that a first Ctrl-C must not cut short: it is raised at the end of the block instead."""
+    _State.shields += 1
+    try:
+        yield
+    finally:
+        _State.shields -= 1
+        if _State.waiting is not None and not _State.shields:
+            error, _State.waiting = _State.waiting, None
+            raise error
+
+
+def _reason(number: int) -> str:
+    return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from windtunnel.adapters.docker import DockerEngine
+from windtunnel.errors import EngineError
 from windtunnel.launch.reap import reap_group
-from windtunnel.ports import LABEL
+from windtunnel.ports import LABEL, Engine
 from windtunnel.units import Unit, format_value
 
 __all__ = ["clean_command"]
@@ -29,6 +30,19 @@ def clean_command(images: bool, dry_run: bool) -> None:
         return
     for group in {container.labels.get(LABEL, "") for container in containers}:
         reap_group(engine, group)
-    for image in kept:
-        engine.remove_image(image.id)
+    refused = [error for image in kept if (error := _removed(engine, image.id))]
     engine.prune_dangling(LABEL)
+    if refused:
+        raise EngineError(
+            f"{len(refused)} of {len(kept)} images could not be removed; end what uses them and try again",
+            detail="\n".join(map(str, refused)),
+        )
+
+
+def _removed(engine: Engine, image: str) -> EngineError | None:
+    """Remove an image; why not, where the engine refuses."""
+    try:
+        engine.remove_image(image)
+    except EngineError as error:
+        return error
+    return None

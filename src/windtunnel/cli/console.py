@@ -2,35 +2,73 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import IO
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from windtunnel.errors import WindtunnelError
+from windtunnel.errors import Interrupted, StorageError, WindtunnelError
 from windtunnel.model import METRICS, Launch, Variant
 from windtunnel.sample.measure import Job
 from windtunnel.sample.summary import launch_metrics
 from windtunnel.units import format_value
 
-__all__ = ["BuildLog", "MeasureLog", "error_console", "show_error", "tell"]
-
-error_console = Console(stderr=True, highlight=False, soft_wrap=True)
+__all__ = ["BuildLog", "MeasureLog", "discard", "emit", "error_console", "show_error", "tell"]
 
 
-def tell(text: str) -> None:
+class _ErrorConsole(Console):
+    """Whoever watched may leave (a closed terminal, `2>&1 | head`): nothing that is being measured ends for that."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        discard(self.file)
+
+
+error_console = _ErrorConsole(stderr=True, highlight=False, soft_wrap=True)
+
+
+def tell(text: str, style: str | None = None) -> None:
     """One line for whoever watches."""
-    error_console.print(text, markup=False)
+    try:
+        error_console.print(text, markup=False, style=style)
+    except OSError:  # a terminal that is gone, a full disk
+        error_console.on_broken_pipe()
 
 
-def show_error(error: WindtunnelError) -> None:
+def emit(text: str, kept: str = "") -> None:
+    """The result, to standard output; `kept` says where it is to be had otherwise.
+
+    A reader that has had enough is no error. Raises StorageError where the result can't be written.
+    """
+    try:
+        click.echo(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard(sys.stdout)
+    except OSError as error:
+        discard(sys.stdout)
+        raise StorageError(f"the report can't be written to standard output: {error.strerror}; {kept}") from error
+
+
+def discard(stream: IO[str]) -> None:
+    """Send what is still written to a stream nowhere, so that Python's own last flush does not fail either."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def show_error(error: WindtunnelError | Interrupted) -> None:
     """An error as a person reads it: the message, then what is known more, indented."""
-    error_console.print(f"windtunnel: {error}", style="bold red" if error_console.is_terminal else None, markup=False)
+    tell(f"windtunnel: {error}", "bold red" if error_console.is_terminal else None)
     for line in error.detail.splitlines():
-        error_console.print(f"  | {line}", markup=False)
+        tell(f"  | {line}")
 
 
 class BuildLog:
@@ -102,9 +140,7 @@ class MeasureLog:
         self._done += 1
         self._bar.advance(self._task)
         if launch.outcome != "ok":
-            self._bar.console.print(
-                f"{launch.case} launch {launch.number} {launch.outcome}: {launch.reason}", markup=False
-            )
+            tell(f"{launch.case} launch {launch.number} {launch.outcome}: {launch.reason}")
         elif self._bar.disable:
             value = format_value(launch_metrics(launch)["time_per_request"], METRICS["time_per_request"].unit)
             tell(f"[{self._done}/{self._total}] {launch.case} launch {launch.number}: {value} per request")

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from windtunnel import __version__
 from windtunnel.adapters.signals import graceful_signals
 from windtunnel.cli.clean import clean_command
-from windtunnel.cli.console import show_error, tell
+from windtunnel.cli.console import discard, show_error, tell
 from windtunnel.cli.doctor import doctor_command
 from windtunnel.cli.plan import plan_command
 from windtunnel.cli.run import run_command
-from windtunnel.errors import Exit, WindtunnelError
+from windtunnel.errors import Exit, Interrupted, WindtunnelError
 
 __all__ = ["cli", "main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Group(click.Group):
+    """Commands whose reader may leave early (`windtunnel plan | head -1`); click itself would end with 1 then."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does, but for that."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            discard(sys.stdout)
+            raise click.exceptions.Exit(int(Exit.OK)) from None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="windtunnel")
 def cli() -> None:
     """Continuous performance tracking for HTTP servers and cache clients.
@@ -54,22 +67,25 @@ for command in (run_command, plan_command, init_command, doctor_command, clean_c
 
 def main() -> None:
     """Run the command line; the exit code is one of `windtunnel.errors.Exit`."""
+    with graceful_signals(
+        tell
+    ):  # to the very end: a second Ctrl-C while the first one's words are printed is no news
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
     try:
-        with graceful_signals(tell):
-            cli.main(standalone_mode=False)
-    except WindtunnelError as error:
+        ended = cli.main(standalone_mode=False)
+    except (WindtunnelError, Interrupted) as error:
         show_error(error)
-        sys.exit(int(error.exit))
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
+        return int(error.exit)
     except click.ClickException as error:
         error.show()
-        sys.exit(int(Exit.USAGE))
+        return int(Exit.USAGE)
     except click.Abort:
-        sys.exit(int(Exit.INTERRUPTED))
-    except BrokenPipeError:  # the reader of a pipe has had enough
-        sys.stderr.close()
-        sys.exit(int(Exit.OK))
+        return int(Exit.INTERRUPTED)
+    return ended if isinstance(ended, int) else int(Exit.OK)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,8 +17,8 @@ import click
 from windtunnel import __version__
 from windtunnel.adapters.owner import owner_token
 from windtunnel.adapters.project import Project, open_project
-from windtunnel.adapters.watchdog import start_watchdog
-from windtunnel.cli.console import BuildLog, MeasureLog, tell
+from windtunnel.adapters.watchdog import watched
+from windtunnel.cli.console import BuildLog, MeasureLog, emit, tell
 from windtunnel.declare.cases import discover
 from windtunnel.errors import (
     BuildFailed,
@@ -34,7 +35,7 @@ from windtunnel.launch.session import ensure_load_image
 from windtunnel.model import Case, Host, Launch, LaunchPlan
 from windtunnel.report.run import render_run, run_to_json
 from windtunnel.sample.measure import Job, Measurement
-from windtunnel.sample.runfile import Failure, Header, Run, RunWriter, read_run
+from windtunnel.sample.runfile import Failure, Header, Run, RunWriter, check_writable, read_run
 from windtunnel.sample.schedule import launch_batches
 
 __all__ = ["run_command"]
@@ -105,30 +106,36 @@ class _Run:
 
     def execute(self) -> Exit:
         """Everything from the sources to the report."""
-        start_watchdog(self.id)
         project = open_project(Path.cwd(), commit=self.options.commit, tell=tell, progress=BuildLog())
-        cases, failures = self._cases(project)
+        cases, skipped = self._cases(project)
         path = self._path(project)
-        jobs, broken = self._build(project, cases)
-        writer = RunWriter(path)
+        with watched(project.engine, self.id):
+            jobs, broken = self._build(project, cases)
+            with closing(RunWriter(path)) as writer:
+                self._run(project, writer, cases, jobs, [*skipped, *broken])
+                return self._report(writer, path)
+
+    def _run(
+        self, project: Project, writer: RunWriter, cases: Sequence[Case], jobs: Sequence[Job], failures: list[Failure]
+    ) -> None:
+        """Measure what could be built; where nothing could, the machine is not waited for."""
         try:
+            if not jobs:
+                self._begin(project, writer, cases, failures, None)
+                return
             with project.measuring(self.id, owner_token(), None, tell) as context:
-                self._write_header(writer, project, cases, context.host)
-                for failure in (*failures, *broken):
-                    writer.failure(failure)
+                self._begin(project, writer, cases, failures, context.host)
                 self._measure(project, writer, context, jobs)
         except Interrupted:
-            tell(f"what was measured so far is in {path}")
+            if not writer.empty:
+                tell(f"what was measured so far is in {writer.path}")
             raise
-        else:
-            return self._report(writer, path)
-        finally:
-            writer.close()
 
     def _path(self, project: Project) -> Path:
         path = self.options.output or project.suite.root / ".windtunnel" / "runs" / f"{self.id}.jsonl"
         if path.exists():
             raise ConfigError("exists already; a run file is never overwritten, name another one", file=path)
+        check_writable(path)
         return path
 
     def _plan(self, project: Project) -> tuple[LaunchPlan, int]:
@@ -173,7 +180,15 @@ class _Run:
                 jobs.append(Job(case, project.arm.name, result))
         return jobs, broken
 
-    def _write_header(self, writer: RunWriter, project: Project, cases: Sequence[Case], host: Host) -> None:
+    def _begin(
+        self,
+        project: Project,
+        writer: RunWriter,
+        cases: Sequence[Case],
+        failures: Sequence[Failure],
+        host: Host | None,
+    ) -> None:
+        """The header, and what is known already: cases that are not there or can't be built."""
         plan, launches = self._plan(project)
         writer.header(
             Header(
@@ -190,31 +205,35 @@ class _Run:
                 host=host,
             )
         )
+        for failure in failures:
+            writer.failure(failure)
 
     def _measure(self, project: Project, writer: RunWriter, context: LaunchContext, jobs: Sequence[Job]) -> None:
         plan, launches = self._plan(project)
         log = MeasureLog(len(jobs) * launches)
         work = Measurement(context, plan, writer.launch, log, self.id)
-        watch = _Watch()
+        watch, noted = _Watch(), set[str]()
         with log.live():
             for batch in launch_batches(jobs, launches, self.options.batch, self.id):
                 wanted = [(job, number) for job, number in batch if not watch.hopeless(job.case.id)]
                 log.left_out(len(batch) - len(wanted))
                 for launch in work.batch(wanted) if wanted else ():
                     watch.see(launch)
-        for case, sizes in work.sizes.items():
-            writer.sizes(case, sizes)
+                for case in work.sizes.keys() - noted:
+                    writer.sizes(case, work.sizes[case])
+                noted = set(work.sizes)
 
     def _report(self, writer: RunWriter, path: Path) -> Exit:
         measured = read_run(path)
         code = _outcome(measured)
         writer.end(exit=int(code), seconds=time.monotonic() - self.began, build_seconds=self.build_seconds)
         run = read_run(path)
-        if self.options.as_json:
-            click.echo(json.dumps(run_to_json(run), indent=2, allow_nan=False))
-        else:
-            click.echo(render_run(run))
+        as_json = self.options.as_json
         tell(f"run file: {path}")
+        emit(
+            json.dumps(run_to_json(run), indent=2, allow_nan=False) if as_json else render_run(run),
+            kept=f"everything measured is in {path}",
+        )
         return code
 
 
@@ -227,8 +246,9 @@ class _Watch:
     def see(self, launch: Launch) -> None:
         """Take note of a launch that has ended."""
         if launch.outcome != "ok":
+            before = self._bad[launch.case]
             self._bad[launch.case] += _ENOUGH if launch.outcome == "failed" else 1
-            if self._bad[launch.case] >= _ENOUGH:
+            if before < _ENOUGH <= self._bad[launch.case]:
                 tell(f"{launch.case}: no more launches, they would only end the same way")
 
     def hopeless(self, case: str) -> bool:

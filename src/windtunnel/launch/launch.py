@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from windtunnel.errors import EngineError, Interrupted, InvalidLoad, LaunchFailed
+from windtunnel.errors import EngineError, Interrupted, InvalidLoad, LaunchFailed, SidecarLost, WindtunnelError
 from windtunnel.launch.answer import mismatch
+from windtunnel.launch.ending import ended, ending, memory_words
 from windtunnel.launch.pinning import Pinning, pin
 from windtunnel.launch.sidecar import Reading, Sidecar
 from windtunnel.launch.slices import SliceRequest, run_slice
@@ -28,6 +29,9 @@ __all__ = ["CGROUPS", "SIDECAR_LIMITS", "LaunchContext", "Running", "launched"]
 
 CGROUPS = {"/sys/fs/cgroup": "/host/cgroup"}
 SIDECAR_LIMITS = Limits(memory=1 << 30, cpus=1.0, pids=256)
+_READY_STEP = 1.0
+_END_NOTICED = 1.0
+"""Seconds that an engine may need to notice that a container has ended."""
 _EPHEMERAL = {"net.ipv4.ip_local_port_range": "10240 65535", "net.ipv4.tcp_tw_reuse": "1"}
 
 
@@ -47,12 +51,13 @@ class LaunchContext:
 
 @dataclass
 class Running:
-    """A launch that is up and answers as expected."""
+    """A launch that is up and answers as expected. `target` and `holder` (of the side-car) are containers' ids."""
 
     context: LaunchContext
     case: Case
     resolved: ResolvedLaunch
     target: str
+    holder: str
     sidecar: Sidecar
     pinning: Pinning
     cgroup: int | None
@@ -62,20 +67,34 @@ class Running:
     _idle_from: Reading | None = field(default=None)
 
     def load(self, request: SliceRequest) -> Slice:
-        """Load one slice; a slice that proves nothing has `invalid` set. Raises SidecarLost, LaunchFailed."""
-        seen = run_slice(self, request)
-        if seen.invalid:
-            self.check_alive()
-        return seen
+        """Load one slice; a slice that proves nothing has `invalid` set, see `failure`. Raises SidecarLost."""
+        return run_slice(self, request)
 
-    def check_alive(self) -> None:
-        """Raises InvalidLoad with the container's log when the target has ended."""
-        state = self.context.engine.state(self.target)
-        if not state.running:
-            cause = "killed for memory" if state.oom_killed else f"exit code {state.exit_code}"
-            raise InvalidLoad(
-                f"{self.resolved.name} ended under load ({cause})", detail=self.context.engine.logs(self.target)
-            )
+    def failure(self, seen: Slice) -> InvalidLoad:
+        """Why a slice proves nothing: what was wrong with it, what became of the target, and its log."""
+        patience = _END_NOTICED if sum(seen.status.values()) < seen.requests else 0.0
+        end = self._end(patience)
+        reason = f"{self.resolved.name} {end}: {seen.invalid}" if end else seen.invalid
+        return InvalidLoad(reason, detail=self.context.engine.logs(self.target))
+
+    def explained(self, error: WindtunnelError) -> WindtunnelError:
+        """`error`, which came up under load, with how the side-car ended where it was lost."""
+        if not isinstance(error, SidecarLost):
+            return error
+        with suppress(EngineError):
+            state = self.context.engine.state(self.holder)
+            if not state.running:
+                return SidecarLost(f"{error} ({ending(state, SIDECAR_LIMITS.memory)})", detail=error.detail)
+        return error
+
+    def _end(self, patience: float) -> str:
+        """What became of the target, or "" when it runs and has lost nothing."""
+        state = ended(self.context.engine, self.target, patience)
+        if state is not None:
+            return f"ended under load ({ending(state, self.resolved.limits.memory)})"
+        if self.sidecar.read().memory_kills:
+            return f"lost a process under load ({memory_words(self.resolved.limits.memory)})"
+        return ""
 
     def cpu_seconds(self) -> Value:
         """By the engine's own statistics: the way out where no cgroup can be read."""
@@ -171,7 +190,7 @@ def _start(containers: _Containers, case: Case, resolved: ResolvedLaunch) -> Run
     time_to_ready = _await(engine, sidecar, resolved, target)
     cgroup, cpusets = sidecar.watch([target])
     answer = _checked(engine, sidecar, case, resolved, target)
-    running = Running(context, case, resolved, target, sidecar, pinning, cgroup, answer, time_to_ready)
+    running = Running(context, case, resolved, target, holder, sidecar, pinning, cgroup, answer, time_to_ready)
     running.warnings = (*containers.warnings, *_doubts(pinning, cgroup, cpusets[0], case, resolved))
     running.mark_idle()
     return running
@@ -222,7 +241,7 @@ def _start_service(engine: Engine, sidecar: Sidecar, service: ResolvedLaunch, id
     _start_container(engine, identifier, service.name)
     if service.port is not None and not sidecar.listens(service.port, service.ready.timeout):
         message = f"service {service.name} does not listen on port {service.port} after {service.ready.timeout:g} s"
-        raise LaunchFailed(_with_end(engine, identifier, message), detail=engine.logs(identifier))
+        raise LaunchFailed(_with_end(engine, identifier, service, message), detail=engine.logs(identifier))
 
 
 def _await(engine: Engine, sidecar: Sidecar, resolved: ResolvedLaunch, target: str) -> Value:
@@ -230,10 +249,11 @@ def _await(engine: Engine, sidecar: Sidecar, resolved: ResolvedLaunch, target: s
     if resolved.port is None:
         return Missing("it serves no port")
     ready = resolved.ready
-    deadline, step = time.monotonic() + ready.timeout, min(1.0, ready.timeout)
+    deadline, step = time.monotonic() + ready.timeout, min(_READY_STEP, ready.timeout)
     while True:
-        # In steps, so that a target that ends at once is not waited for to the deadline.
-        seen = sidecar.ready(resolved.port, ready.path, ready.status, min(step, ready.timeout))
+        # In steps, so that a target that ends at once is not waited for to the deadline. A question that is open when
+        # a step ends is waited for: a first answer may take longer than a step.
+        seen = sidecar.ready(resolved.port, ready, step, deadline - time.monotonic())
         state = engine.state(target)
         if seen.ready:
             return Missing("the engine tells no start time") if state.started is None else seen.at - state.started
@@ -243,25 +263,28 @@ def _await(engine: Engine, sidecar: Sidecar, resolved: ResolvedLaunch, target: s
         f"{resolved.name} did not answer {ready.status} to GET {ready.path} on port {resolved.port} "
         f"within {ready.timeout:g} s (last: {seen.last})"
     )
-    raise LaunchFailed(_with_end(engine, target, message), detail=engine.logs(target))
+    raise LaunchFailed(_with_end(engine, target, resolved, message), detail=engine.logs(target))
 
 
-def _with_end(engine: Engine, identifier: str, message: str) -> str:
+def _with_end(engine: Engine, identifier: str, part: ResolvedLaunch, message: str) -> str:
+    """`message`, and that the container has ended, if so: that comes first, since all else follows from it."""
     with suppress(EngineError):
-        state = engine.state(identifier)
-        if not state.running:
-            return f"{message}: the container had ended with exit code {state.exit_code}"
+        state = ended(engine, identifier)
+        if state is not None:
+            return f"{part.name} ended ({ending(state, part.limits.memory)}); {message}"
     return message
 
 
 def _checked(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunch, target: str) -> Answer:
     if resolved.port is None:
         raise LaunchFailed(f"{resolved.name} has no port to load")
-    answer, sample = sidecar.check(resolved.port, case.workload)
+    asked = f"{case.workload.method} {case.workload.path}"
+    answer, sample = sidecar.check(resolved.port, case.workload, resolved.ready.timeout)
     if answer is None:
-        raise InvalidLoad(f"{case.workload.method} {case.workload.path} failed: {sample}", detail=engine.logs(target))
+        message = _with_end(engine, target, resolved, f"{asked} failed: {sample}")
+        raise InvalidLoad(message, detail=engine.logs(target))
     if wrong := mismatch(answer, case.workload.expect):
-        raise InvalidLoad(f"{case.workload.method} {case.workload.path} gave {wrong}", detail=sample)
+        raise InvalidLoad(f"{asked} gave {wrong}", detail=sample)
     return answer
 
 

@@ -19,11 +19,16 @@ def stale(
 ) -> tuple[ContainerInfo, ...]:
     """Those whose owner has ended; of owners that can't be asked (another machine's), those older than a day.
 
-    `alive` tells of an owner label's value: True, False, or None where this machine can't know. Pure.
+    `alive` tells of an owner label's value: True, False, or None where this machine can't know. What has no owner
+    was not started by windtunnel: a container that somebody runs by hand from one of its images inherits the image's
+    label, and so does a step of a build upon it. Pure.
     """
 
     def left_behind(container: ContainerInfo) -> bool:
-        known = alive(container.labels.get(OWNER_LABEL, ""))
+        owner = container.labels.get(OWNER_LABEL)
+        if not owner:
+            return False
+        known = alive(owner)
         return not known if known is not None else now - container.created > _FOREIGN_AGE
 
     return tuple(container for container in containers if left_behind(container))

@@ -9,7 +9,7 @@ from typing import Any
 
 from windtunnel.errors import SidecarLost
 from windtunnel.load.output import Output
-from windtunnel.model import Answer, Host, Workload
+from windtunnel.model import Answer, Host, Ready, Workload
 from windtunnel.ports import Channel, EngineInfo
 
 __all__ = ["Readiness", "Reading", "Sidecar", "SliceOutput"]
@@ -29,11 +29,15 @@ class Readiness:
 
 @dataclass(frozen=True)
 class Reading:
-    """CPU seconds and peak memory (bytes) so far, at a monotonic time; None where they can't be read."""
+    """CPU seconds and peak memory (bytes) so far, at a monotonic time; None where they can't be read.
+
+    `memory_kills` is how many of the target's processes the kernel has killed at the container's memory limit.
+    """
 
     cpu: float | None
     memory: int | None
     at: float
+    memory_kills: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Sidecar:
         """Let go of the worker; it ends by itself."""
         self._channel.close()
 
-    def _ask(self, operation: str, patience: float, **arguments: object) -> dict[str, Any]:
+    def _ask(self, operation: str, patience: float, /, **arguments: object) -> dict[str, Any]:
         self._channel.send(json.dumps({"op": operation, **arguments}).encode())
         try:
             answer = json.loads(self._channel.receive(patience + _SLACK))
@@ -97,18 +101,27 @@ class Sidecar:
         """Wait until `port` accepts connections."""
         return bool(self._ask("listens", timeout, port=port, timeout=timeout)["ready"])
 
-    def ready(self, port: int, path: str, status: int, timeout: float) -> Readiness:
-        """Wait until `path` answers with `status`."""
-        seen = self._ask("ready", timeout, port=port, path=path, status=status, timeout=timeout)
+    def ready(self, port: int, ready: Ready, timeout: float, patience: float) -> Readiness:
+        """Ask for `timeout` seconds whether it is; a question that is open then may take until `patience`."""
+        seen = self._ask(
+            "ready",
+            max(timeout, patience),
+            port=port,
+            path=ready.path,
+            status=ready.status,
+            timeout=timeout,
+            patience=patience,
+        )
         return Readiness(bool(seen["ready"]), float(seen["at"]), str(seen["last"]))
 
-    def check(self, port: int, workload: Workload) -> tuple[Answer | None, str]:
+    def check(self, port: int, workload: Workload, timeout: float) -> tuple[Answer | None, str]:
         """Ask once as the workload does: the answer and the start of its body, or None and what went wrong."""
         headers: Mapping[str, str] = dict(workload.headers)
         seen = self._ask(
             "check",
-            25.0,
+            timeout,
             port=port,
+            timeout=timeout,
             method=workload.method,
             path=workload.path,
             headers=headers,
@@ -137,4 +150,4 @@ class Sidecar:
     def read(self) -> Reading:
         """CPU and memory now."""
         seen = self._ask("read", 5.0)
-        return Reading(seen["cpu"], seen["memory"], seen["at"])
+        return Reading(seen["cpu"], seen["memory"], seen["at"], seen["memory_kills"])

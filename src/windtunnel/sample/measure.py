@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -95,7 +95,8 @@ class Measurement:
     def abort(self) -> None:
         """Remove every container of the command at once; threads that wait on them then fail and end."""
         self.context.aborting.set()
-        reap_group(self.context.engine, self.context.labels[LABEL])
+        with suppress(EngineError):  # it must not hide why; whoever opened the context removes what is left
+            reap_group(self.context.engine, self.context.labels[LABEL])
 
     def _start(self, wanted: Sequence[tuple[Job, int]]) -> list[_Started]:
         started = [
@@ -144,7 +145,7 @@ class Measurement:
             self._load(job, one.number, running, slices, spent)
             launch = replace(launch, peak_memory=running.peak_memory())
         except WindtunnelError as error:
-            return _failed(replace(launch, slices=tuple(slices)), error)
+            return _failed(replace(launch, slices=tuple(slices)), running.explained(error))
         return replace(launch, slices=tuple(slices))
 
     def _load(self, job: Job, number: int, running: Running, slices: list[Slice], spent: dict[str, float]) -> None:
@@ -153,14 +154,12 @@ class Measurement:
         sizes = self._calibrated(job, running)
         plan = adapted(self.plan, sizes)
         for _ in range(plan.warmup):
-            _add(
-                slices, running.load(SliceRequest("warmup", sizes.load, job.case.workload.concurrency, plan.deadline))
-            )
+            _load(running, SliceRequest("warmup", sizes.load, job.case.workload.concurrency, plan.deadline), slices)
         middle = time.monotonic()
         spent["warmup"] = middle - before
         try:
             for role in slice_order(plan, f"{self.seed}/{job.case.id}/{number}"):
-                _add(slices, running.load(_request(role, sizes, job.case, plan)))
+                _load(running, _request(role, sizes, job.case, plan), slices)
         finally:
             spent["slices"] = time.monotonic() - middle
 
@@ -189,7 +188,7 @@ class Measurement:
         for _ in range(_PROBES):
             seen = running.load(SliceRequest("warmup", requests, concurrency, self.plan.deadline))
             if seen.invalid:
-                raise InvalidLoad(seen.invalid)
+                raise running.failure(seen)
             wall = seen.wall if isinstance(seen.wall, float) else self.plan.deadline
             before, best = best, max(best, seen.requests / wall)
             if wall >= _PROBE_SECONDS and best < before * _STEADY:
@@ -212,11 +211,12 @@ def _request(role: Literal["load", "single"], sizes: Sizes, case: Case, plan: La
     return SliceRequest("load", sizes.load, case.workload.concurrency, plan.deadline)
 
 
-def _add(slices: list[Slice], seen: Slice) -> None:
-    """Keep a slice; one that proves nothing ends the launch."""
+def _load(running: Running, request: SliceRequest, slices: list[Slice]) -> None:
+    """Load and keep a slice; one that proves nothing ends the launch."""
+    seen = running.load(request)
     slices.append(seen)
     if seen.invalid:
-        raise InvalidLoad(seen.invalid)
+        raise running.failure(seen)
 
 
 def _failed(launch: Launch, error: WindtunnelError) -> Launch:

@@ -11,6 +11,7 @@ import errno
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from windtunnel.model import Case, Host, Launch, LaunchPlan
 from windtunnel.sample.schedule import Sizes
 from windtunnel.units import Missing
 
-__all__ = ["FORMAT", "VERSION", "Arm", "Failure", "Header", "Run", "RunWriter", "read_run"]
+__all__ = ["FORMAT", "VERSION", "Arm", "Failure", "Header", "Run", "RunWriter", "check_writable", "read_run"]
+
+_REMEDY = "make room, or name another place with --output"
 
 FORMAT = "windtunnel-run"
 VERSION = 1
@@ -93,6 +96,19 @@ def _plain(value: object) -> Any:
     return value
 
 
+def check_writable(path: Path) -> None:
+    """See whether a run file can be made there, before anything is built or measured for it.
+
+    Raises StorageError. The file is not left behind.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+        path.unlink()
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}; {_REMEDY}") from error
+
+
 class RunWriter:
     """Appends to a run file; every line is on the disk when the call returns."""
 
@@ -103,7 +119,7 @@ class RunWriter:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             self._mend()
         except OSError as error:
-            raise _storage(path, error) from error
+            raise StorageError(f"cannot write {path}: {error.strerror}; {_REMEDY}") from error
 
     @property
     def empty(self) -> bool:
@@ -131,7 +147,10 @@ class RunWriter:
         self._append({"type": "end", **{key: _plain(value) for key, value in facts.items()}})
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file; one that nothing was written to does not stay."""
+        if self.empty:
+            with suppress(OSError):
+                self.path.unlink()
         os.close(self._descriptor)
 
     def _append(self, line: Mapping[str, Any]) -> None:
@@ -162,10 +181,7 @@ class RunWriter:
 
 
 def _storage(path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"cannot write {path}: {error.strerror}; what was measured before is in it. "
-        "Make room, or name another place with --output"
-    )
+    return StorageError(f"cannot write {path}: {error.strerror}; what was measured before is in it; {_REMEDY}")
 
 
 def read_run(path: Path) -> Run:

@@ -6,10 +6,10 @@ the target's cgroup right before and after it. No `docker exec` per slice, no fi
 
     {"op": "watch", "containers": ["ID"]}      which containers' cgroups are read
     {"op": "listens", "port": 11211, "timeout": 20}
-    {"op": "ready", "port": 80, "path": "/", "status": 200, "timeout": 20}
-    {"op": "check", "port": 80, "method": "GET", "path": "/", "headers": {}, "body": null, "h2": false}
+    {"op": "ready", "port": 80, "path": "/", "status": 200, "timeout": 1, "patience": 20}
+    {"op": "check", "port": 80, "method": "GET", "path": "/", "headers": {}, "body": null, "h2": false, "timeout": 20}
     {"op": "load", "argv": [...], "log": true, "body": null, "deadline": 30}
-    {"op": "read"}                             CPU seconds and peak memory now
+    {"op": "read"}                             CPU seconds, peak memory, processes killed for memory
     {"op": "probe"}                            the machine: CPU model, cores, governor, cgroup version, load
 
 Answers have "ok": true, or "ok": false and "error". It ends at the end of its standard input, so it never outlives
@@ -24,11 +24,14 @@ import json
 import os
 import re
 import select
+import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 PROTOCOL = 1
@@ -72,6 +75,15 @@ class Cgroup:
     def memory_peak(self) -> int | None:
         """Bytes at the highest, page cache included, since the container started."""
         return self._number("memory", ("memory.max_usage_in_bytes",) if self.version == 1 else ("memory.peak",))
+
+    def memory_kills(self) -> int | None:
+        """How many of its processes the kernel has killed because the container's memory was used up."""
+        name = "memory.oom_control" if self.version == 1 else "memory.events"
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            for line in (self.folders["memory"] / name).read_text().splitlines():
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+        return None
 
     def cpuset(self) -> str | None:
         """The processors the kernel really lets it run on."""
@@ -130,9 +142,14 @@ class Worker:
         }
 
     def op_read(self) -> dict[str, Any]:
-        """CPU seconds and peak memory of the first watched container (the target), at a monotonic time."""
+        """CPU seconds and memory of the first watched container (the target), at a monotonic time."""
         target = self.groups[0] if self.groups else None
-        return {"cpu": self._cpu(), "memory": target.memory_peak() if target else None, "at": time.monotonic()}
+        return {
+            "cpu": self._cpu(),
+            "memory": target.memory_peak() if target else None,
+            "memory_kills": target.memory_kills() if target else None,
+            "at": time.monotonic(),
+        }
 
     def op_listens(self, port: int, timeout: float) -> dict[str, Any]:
         """Wait until something accepts connections there: what is asked of a service that need not speak HTTP."""
@@ -141,41 +158,32 @@ class Worker:
             time.sleep(POLL_FASTEST)
         return {"ready": ready}
 
-    def op_ready(self, port: int, path: str, status: int, timeout: float, h2: bool = False) -> dict[str, Any]:
-        """Ask until the answer has the wanted status; `at` is when that was, in seconds since the epoch."""
-        deadline = time.monotonic() + timeout
+    def op_ready(
+        self, port: int, path: str, status: int, timeout: float, patience: float, h2: bool = False
+    ) -> dict[str, Any]:
+        """Ask until the answer has the wanted status; `at` is when that was, in seconds since the epoch.
+
+        After `timeout` seconds nothing more is asked; a question that is open then may take until `patience`.
+        """
+        now = time.monotonic()
+        deadline, end = now + timeout, now + max(timeout, patience)
         pause, attempts, last = POLL_FASTEST, 0, "nothing listens"
         while time.monotonic() < deadline:
             attempts += 1
             if _listens(port):
-                last = _status(port, path, h2, max(0.1, deadline - time.monotonic()))
+                last = _status(port, path, h2, max(0.1, end - time.monotonic()))
                 if last == str(status):
                     return {"ready": True, "at": time.time(), "attempts": attempts, "last": last}
             time.sleep(pause)
             pause = min(pause * 1.1, POLL_SLOWEST)
         return {"ready": False, "at": time.time(), "attempts": attempts, "last": last}
 
-    def op_check(
-        self, port: int, method: str, path: str, headers: dict[str, str], body: str | None, h2: bool
-    ) -> dict[str, Any]:
-        """Ask once with the independent client; the whole body is read and hashed."""
-        import httpx
-
+    def op_check(self, port: int, path: str, h2: bool, timeout: float, **request: Any) -> dict[str, Any]:
+        """Ask once with the independent client; the whole body is read and hashed, `timeout` is for all of it."""
         try:
-            with httpx.Client(http1=not h2, http2=h2, timeout=20.0, trust_env=False) as client:
-                got = client.request(method, _url(port, path), headers=headers, content=body and body.encode())
-        except httpx.HTTPError as error:
+            return _answer(_url(port, path), h2, timeout, request)
+        except Exception as error:  # noqa: BLE001 - a server can answer with anything; what is wrong is its, not ours
             return {"answer": None, "why": f"{type(error).__name__}: {error}"}
-        return {
-            "answer": {
-                "status": got.status_code,
-                "length": len(got.content),
-                "sha256": hashlib.sha256(got.content).hexdigest(),
-                "http_version": got.http_version,
-                "headers": dict(got.headers),
-            },
-            "sample": got.content[:400].decode("utf-8", "replace"),
-        }
 
     def op_load(self, argv: list[str], log: str | None, body: str | None, deadline: float) -> dict[str, Any]:
         """Run one generator to its end (or the deadline's); CPU is read right around it."""
@@ -225,13 +233,51 @@ def _listens(port: int) -> bool:
 
 def _status(port: int, path: str, h2: bool, timeout: float) -> str:
     """The status of one GET, or what went wrong with it."""
+    try:
+        seen = _answer(_url(port, path), h2, timeout, {"method": "GET"})
+    except Exception as error:  # noqa: BLE001 - see op_check
+        return f"{type(error).__name__}: {error}"
+    return str(seen["answer"]["status"])
+
+
+def _answer(url: str, h2: bool, timeout: float, request: dict[str, Any]) -> dict[str, Any]:
+    """Ask once and read it all: what is known of the answer, and how its body begins."""
     import httpx
 
+    body = request.get("body")
+    digest, length, sample = hashlib.sha256(), 0, b""
+    with (
+        _within(timeout),
+        httpx.Client(http1=not h2, http2=h2, timeout=timeout, trust_env=False) as client,
+        client.stream(request["method"], url, headers=request.get("headers"), content=body and body.encode()) as got,
+    ):
+        for chunk in got.iter_bytes():
+            digest.update(chunk)
+            length += len(chunk)
+            sample += chunk[: 400 - len(sample)]
+    answer = {
+        "status": got.status_code,
+        "length": length,
+        "sha256": digest.hexdigest(),
+        "http_version": got.http_version,
+        "headers": dict(got.headers),
+    }
+    return {"answer": answer, "sample": sample.decode("utf-8", "replace")}
+
+
+@contextlib.contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in the block after that time; a client's own timeout starts anew with every byte."""
+
+    def expire(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"no whole answer within {seconds:.3g} s")
+
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        with httpx.Client(http1=not h2, http2=h2, timeout=timeout, trust_env=False) as client:
-            return str(client.get(_url(port, path)).status_code)
-    except httpx.HTTPError as error:
-        return f"{type(error).__name__}: {error}"
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _ended(pid: int, deadline: float) -> bool:
