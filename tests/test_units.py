@@ -149,7 +149,7 @@ def test_as_people_read_it(value: float, unit: Unit, shown: str) -> None:
 @pytest.mark.parametrize("unit", list(Unit))
 def test_the_ends_of_what_a_float_holds(value: float, unit: Unit) -> None:
     shown = format_value(value, unit)
-    assert shown.startswith((">-", "-") if value < 0 else ("<", "1"))
+    assert shown[0] in (">-" if value < 0 else "<123456789")
 
 
 @pytest.mark.parametrize(

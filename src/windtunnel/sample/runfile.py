@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, get_args, get_type_hints
 
 from windtunnel.errors import ConfigError, StorageError
-from windtunnel.model import Case, Host, Launch, LaunchPlan
+from windtunnel.model import Case, Host, Launch, LaunchPlan, Slice
 from windtunnel.sample.schedule import Sizes
 from windtunnel.units import Missing
 
@@ -93,6 +95,8 @@ def _plain(value: object) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"missing": f"{value} is no measured number"}  # and JSON has no such numbers
     return value
 
 
@@ -167,10 +171,18 @@ class RunWriter:
         raise _storage(self.path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
     def _mend(self) -> None:
-        """Drop a last line that an earlier writer could not finish, before anything is written behind it."""
+        """Drop a last line that an earlier writer could not finish, before anything is written behind it.
+
+        If nothing but its newline is missing the reader takes it for whole, so it is kept.
+        """
         content = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
-        if content and not content.endswith(b"\n"):
-            os.ftruncate(self._descriptor, content.rfind(b"\n") + 1)
+        start = content.rfind(b"\n") + 1
+        if not content[start:]:
+            return
+        if _record(self.path, 0, content[start:], last=True) is None:
+            os.ftruncate(self._descriptor, start)
+        else:
+            os.write(self._descriptor, b"\n")
 
     def _undo(self, size: int) -> None:
         """Take a half-written line back, so that what was there before stays a whole file."""
@@ -193,8 +205,8 @@ def read_run(path: Path) -> Run:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from error
-    records = [_record(path, number, line, number == len(lines)) for number, line in enumerate(lines, 1) if line]
-    whole = [(number, record) for number, record in enumerate(records, 1) if record is not None]
+    records = [(number, _record(path, number, line, number == len(lines))) for number, line in enumerate(lines, 1)]
+    whole = [(number, record) for number, record in records if record is not None]
     if not whole or whole[0][1].get("format") != FORMAT:
         raise ConfigError("is not a windtunnel run file", file=path, line=1)
     if whole[0][1].get("version") != VERSION:
@@ -204,8 +216,11 @@ def read_run(path: Path) -> Run:
 
 
 def _record(path: Path, number: int, line: bytes, last: bool) -> dict[str, Any] | None:
+    """What a line says; None for an empty one, and for a last one that was cut short."""
+    if not line:
+        return None
     try:
-        found = json.loads(line)
+        found = json.loads(line, parse_float=_finite, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         if last:  # no newline after it: the write was cut short
             return None
@@ -215,12 +230,21 @@ def _record(path: Path, number: int, line: bytes, last: bool) -> dict[str, Any] 
     return found
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number that can be measured")
+
+
 def _assemble(path: Path, records: list[tuple[int, dict[str, Any]]]) -> Run:
     launches: list[Launch] = []
     failures: list[Failure] = []
     sizes: dict[str, Sizes] = {}
     end: dict[str, Any] = {}
-    header = _decoded(Header, records[0][1], path, 1)
+    header = _decoded(Header, records[0][1], path, records[0][0])
     for number, record in records[1:]:
         kind = record.get("type")
         if kind == "launch":
@@ -254,16 +278,37 @@ def _decoded(kind: type[Any], record: dict[str, Any], path: Path, number: int) -
         return _adapter(kind).validate_python(_revived({key: record[key] for key in record if key in known}))
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(first["msg"], file=path, line=number, key=key) from error
+        raise ConfigError(first["msg"], file=path, line=number, key=_key(record, first["loc"])) from error
 
 
-def _revived(value: Any) -> Any:
+def _key(record: Any, location: tuple[int | str, ...]) -> str:
+    """The key that is wrong: as far as the record has it, and one more that it lacks; then come names of types."""
+    parts: list[str] = []
+    here = record
+    for part in location:
+        if isinstance(here, list) and isinstance(part, int):
+            here = here[part]
+        elif isinstance(here, dict) and (not parts or parts[-1] not in _measured()):
+            here = here.get(str(part))
+        else:
+            break
+        parts.append(str(part))
+    return ".".join(parts)
+
+
+@cache
+def _measured() -> frozenset[str]:
+    """The keys whose values may be `Missing`; elsewhere "missing" is a name like any other (of an axis, a header)."""
+    hints = {**get_type_hints(Slice), **get_type_hints(Launch)}
+    return frozenset(name for name, hint in hints.items() if Missing in get_args(hint))
+
+
+def _revived(value: Any, key: str = "") -> Any:
     """Turn ``{"missing": reason}`` back into `Missing`."""
     if isinstance(value, dict):
-        if value.keys() == {"missing"}:
+        if value.keys() == {"missing"} and key in _measured():
             return Missing(str(value["missing"]))
-        return {key: _revived(item) for key, item in value.items()}
+        return {name: _revived(item, name) for name, item in value.items()}
     if isinstance(value, list):
         return [_revived(item) for item in value]
     return value
