@@ -40,17 +40,17 @@ def run_slice(running: Running, request: SliceRequest) -> Slice:
     seen = running.sidecar.load(argv, _LOG, workload, (request.requests, request.deadline))
     cpu = _cpu(running, seen, before)
     result = tool.parse(seen.output)
-    # A generator that runs for a time, not for a count, decides itself how many requests that are.
-    requests = request.requests if tool.FIXED_COUNT else result.completed
     invalid, warnings = judge(
         result,
-        requests=requests,
+        requests=request.requests if tool.FIXED_COUNT else None,
         concurrency=request.concurrency,
         expect=workload.expect,
         length=running.answer.length if workload.method != "HEAD" else 0,
         keepalive=workload.keepalive,
     )
-    return _slice(replace(request, requests=requests), seen, result, cpu, (invalid, warnings))
+    if not tool.FIXED_COUNT:  # it runs for a time, and only tells afterwards how many requests that were
+        request = replace(request, requests=result.completed)
+    return _slice(request, seen, result, cpu, (invalid, warnings))
 
 
 def _cpu(running: Running, seen: SliceOutput, before: Value | None) -> Value:

@@ -13,6 +13,7 @@ from windtunnel.errors import EngineError, InvalidLoad, LaunchFailed, SidecarLos
 from windtunnel.launch.launch import LaunchContext, Running, launched
 from windtunnel.launch.reap import reap_group
 from windtunnel.launch.slices import SliceRequest
+from windtunnel.load import generator
 from windtunnel.model import Case, Launch, LaunchPlan, ResolvedLaunch, Slice
 from windtunnel.ports import LABEL
 from windtunnel.sample.schedule import Sizes, adapted, fixed_sizes, size_slice, slice_order
@@ -25,6 +26,7 @@ _PROBE_SECONDS = 0.02
 _PROBE_GROWTH = 8
 _PROBES = 8
 _STEADY = 1.2
+_SLOW_PROBE = 0.5
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ class Measurement:
     def _calibrate(self, case: Case, running: Running) -> Sizes:
         """Grow a load until it lasts long enough to tell the rate, at both concurrencies."""
         concurrency = case.workload.concurrency
+        if not generator(case.workload.generator).FIXED_COUNT:  # it runs for whole seconds, whatever is asked
+            return Sizes(size_slice(0.0, concurrency, 1.0), size_slice(0.0, 1, 1.0), 1.0, 1.0)
         fixed = fixed_sizes(case.workload)
         load_rate = self._rate(running, concurrency)
         single_rate = self._rate(running, 1)
@@ -191,7 +195,8 @@ class Measurement:
                 raise running.failure(seen)
             wall = seen.wall if isinstance(seen.wall, float) else self.plan.deadline
             before, best = best, max(best, seen.requests / wall)
-            if wall >= _PROBE_SECONDS and best < before * _STEADY:
+            steady = wall >= _PROBE_SECONDS and best < before * _STEADY
+            if steady or wall >= _SLOW_PROBE:
                 break
             requests = max(requests, min(size_slice(best, concurrency, self.plan.seconds), requests * _PROBE_GROWTH))
         return best
