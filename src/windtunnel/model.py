@@ -407,6 +407,7 @@ METRICS: Mapping[str, Metric] = {
         _metric("latency_p90", Unit.SECOND, "90th percentile of latency under load"),
         _metric("latency_p99", Unit.SECOND, "99th percentile of latency under load"),
         _metric("transfer_rate", Unit.BYTE_PER_SECOND, "bytes received per second, with headers", higher=True),
+        _metric("body_rate", Unit.BYTE_PER_SECOND, "bytes of bodies received per second", higher=True),
         _metric("peak_memory", Unit.BYTE, "peak memory of the target's container"),
         _metric("time_to_ready", Unit.SECOND, "from container start to the first good answer"),
         _metric("idle_cpu", Unit.RATIO, "CPU share of the target while nothing is asked of it"),

@@ -57,16 +57,17 @@ def launch_metrics(launch: Launch) -> Mapping[str, Value]:
     load = [one for one in launch.slices if one.role == "load"]
     single = [one for one in launch.slices if one.role == "single"]
     histogram = merge(*(one.latency for one in load))
-    per_request = _median([_ratio(one.wall, one.requests) for one in load])
+    per_request = _median([_ratio(_time(one), one.requests) for one in load])
     return {
         "cpu_per_request": _median([_ratio(one.cpu, one.requests) for one in load]),
         "time_per_request": per_request,
         # The mean, not the median: a rare wait is what this metric is there to see.
-        "response_time": _mean([_ratio(one.wall, one.requests) for one in single]),
-        "throughput": per_request if isinstance(per_request, Missing) else 1.0 / per_request,
+        "response_time": _mean([_ratio(_time(one), one.requests) for one in single]),
+        "throughput": _over(1, per_request),
         "latency_mean": _mean([one.mean_latency for one in load]),
         **{f"latency_p{percent}": _quantile(histogram, percent / 100) for percent in (50, 90, 99)},
-        "transfer_rate": _median([_over(one) for one in load]),
+        "transfer_rate": _median([_over(one.total_bytes, _time(one)) for one in load]),
+        "body_rate": _median([_over(one.body_bytes, _time(one)) for one in load]),
         "peak_memory": launch.peak_memory,
         "time_to_ready": launch.time_to_ready,
         "idle_cpu": launch.idle_cpu,
@@ -75,7 +76,8 @@ def launch_metrics(launch: Launch) -> Mapping[str, Value]:
 
 
 def summarise(launches: Sequence[Launch]) -> CaseSummary:
-    """All launches of one case and arm. `launches` must not be empty."""
+    """All launches of one case and arm, in any order. `launches` must not be empty."""
+    launches = sorted(launches, key=lambda launch: launch.number)
     good = [launch for launch in launches if launch.outcome == "ok"]
     seen = [launch_metrics(launch) for launch in good]
     slices = [one for launch in launches for one in launch.slices if one.role != "warmup"]
@@ -121,13 +123,23 @@ def _over_launches(values: Sequence[Value], bad: Sequence[Launch]) -> MetricSumm
 
 
 def _ratio(value: Value, requests: int) -> Value:
-    return value if isinstance(value, Missing) else value / requests
+    if isinstance(value, Missing):
+        return value
+    return value / requests if requests > 0 else Missing("no request was made")
 
 
-def _over(one: Slice) -> Value:
-    if isinstance(one.total_bytes, Missing):
-        return one.total_bytes
-    return one.wall if isinstance(one.wall, Missing) else one.total_bytes / one.wall
+def _time(one: Slice) -> Value:
+    """Wall seconds of a slice, which no load can do without."""
+    return Missing("no time passed") if one.wall == 0 else one.wall
+
+
+def _over(amount: Value, seconds: Value) -> Value:
+    """`amount` per second."""
+    if isinstance(amount, Missing):
+        return amount
+    if isinstance(seconds, Missing):
+        return seconds
+    return amount / seconds if seconds > 0 else Missing("no time passed")
 
 
 def _quantile(histogram: Mapping[int, int], q: float) -> Value:
