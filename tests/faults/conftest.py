@@ -1,0 +1,23 @@
+"""A suite of faulty servers for every test, and one lock for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from commands import Suite, new_suite
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """A folder for the lock of the machine that other windtunnels on it do not use: only faults are looked for here,
+    so it does not matter if they load it too.
+    """
+    return {"TMPDIR": str(tmp_path_factory.mktemp("lock")), "TERM": "dumb", "COLUMNS": "200"}
+
+
+@pytest.fixture
+def suite(tmp_path: Path, environment: Mapping[str, str]) -> Suite:
+    """A copy of the suite."""
+    return new_suite(tmp_path / "suite", tmp_path, environment)
