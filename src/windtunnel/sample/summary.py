@@ -87,7 +87,9 @@ def summarise(launches: Sequence[Launch]) -> CaseSummary:
         case=launches[0].case,
         arm=launches[0].arm,
         metrics={name: _over_launches([metrics[name] for metrics in seen], bad) for name in METRICS},
-        percentiles={percent: quantile(histogram, percent / 100) for percent in PERCENTS} if histogram else {},
+        percentiles={percent: quantile(histogram, percent / 100) for percent in PERCENTS}
+        if any(histogram.values())
+        else {},
         status=_totals([one.status for one in slices]),
         failed=_totals([one.failed for one in slices]),
         requests=sum(one.requests for one in slices),
@@ -143,7 +145,9 @@ def _over(amount: Value, seconds: Value) -> Value:
 
 
 def _quantile(histogram: Mapping[int, int], q: float) -> Value:
-    return quantile(histogram, q) if histogram else Missing("the generator gives no latency per request")
+    if not any(histogram.values()):
+        return Missing("the generator gives no latency per request")
+    return quantile(histogram, q)
 
 
 def _combined(values: Sequence[Value], how: Callable[[list[float]], float]) -> Value:
