@@ -342,7 +342,10 @@ PLAIN = {
 }
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=3), inner, max_size=2)
+    ),
     max_leaves=3,
 )
 

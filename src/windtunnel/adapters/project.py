@@ -67,6 +67,11 @@ class Project:
         the variant, VariantMissing where only this commit's own target does not.
         """
         newest = self._newest.load(case.variant.target)
+        if newest.kind == "client" or case.workload.generator == "program":
+            raise ConfigError(
+                f"{case.id}: clients and programs can't be run yet, only HTTP servers under h2load, ab or wrk",
+                file=f"{newest.folder}/target.toml",
+            )
         variant = case_variant(newest, case.workload, where)
         return replace(case, variant=variant_at(self.target(case.variant.target), variant))
 

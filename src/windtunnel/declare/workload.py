@@ -10,6 +10,7 @@ from typing import get_args
 from windtunnel.declare.reader import Problems, near
 from windtunnel.declare.values import describe
 from windtunnel.errors import ConfigError, VariantMissing
+from windtunnel.load import generator
 from windtunnel.model import Expect, Generator, Target, Variant, Workload
 
 __all__ = ["Where", "case_variant", "check_workload", "variant_at"]
@@ -157,20 +158,31 @@ def _check_expect(check: _Checker, workload: Workload) -> None:
 
 def _check_generator(check: _Checker, workload: Workload) -> None:
     """What the generators can't do. The values themselves are known to be sound."""
-    generator = workload.generator
-    if generator not in GENERATORS:
-        check.wrong(f"generator: found {describe(generator)}, expected one of {', '.join(GENERATORS)}")
+    name = workload.generator
+    if name not in GENERATORS:
+        check.wrong(f"generator: found {describe(name)}, expected one of {', '.join(GENERATORS)}")
         return
-    if generator == "program":
+    if name == "program":
         return
-    if workload.h2 and generator != "h2load":
-        check.wrong(f'h2: {generator} can\'t speak HTTP/2; expected generator = "h2load"')
+    if workload.h2 and name != "h2load":
+        check.wrong(f'h2: {name} can\'t speak HTTP/2; expected generator = "h2load"')
     if workload.h2 and not workload.keepalive:
         check.wrong("h2: HTTP/2 knows no connection per request; expected keepalive = True, or h2 = False")
     if workload.body is not None and workload.method in _BODILESS:
         check.wrong(f'body: {workload.method} sends none; expected method = "POST" or "PUT"')
-    elif workload.body is not None and generator == "ab" and workload.method not in ("POST", "PUT"):
+    elif workload.body is not None and name == "ab" and workload.method not in ("POST", "PUT"):
         check.wrong(f'body: ab sends one with POST and PUT only; expected generator = "h2load" for {workload.method}')
+    elif not check.problems.found:
+        _try_command_line(check, workload)
+
+
+def _try_command_line(check: _Checker, workload: Workload) -> None:
+    """Whatever else the generator refuses is better heard here, with file and line, than from the side-car."""
+    requests = workload.requests or workload.concurrency
+    try:
+        generator(workload.generator).argv(workload, port=1, requests=requests, concurrency=workload.concurrency)
+    except ConfigError as error:
+        check.wrong(str(error))
 
 
 # ---------------- variants
