@@ -370,11 +370,7 @@ def toml(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return (
-                '"'
-                + "".join(c if c.isalnum() else f"\\u{ord(c):04X}" if ord(c) < 1 << 16 else "?" for c in value)
-                + '"'
-            )
+            return '"' + "".join(c if c.isalnum() else f"\\U{ord(c):08X}" for c in value) + '"'
         case list():
             return f"[{', '.join(map(toml, value))}]"
         case dict():
