@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import material
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import material
 from windtunnel.load.histogram import build
 from windtunnel.model import METRICS, Launch, Slice
 from windtunnel.sample.summary import launch_metrics, summarise
 from windtunnel.units import Missing, Value
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=40, deadline=None)
 seconds = st.floats(1e-5, 5.0)
 latencies = st.lists(st.floats(1e-6, 2.0), min_size=1, max_size=40)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from windtunnel.model import METRICS, Case, Launch
-from windtunnel.sample.runfile import Failure, Header, Run
+from windtunnel.model import METRICS, Case, Host, Launch, Variant, Workload
+from windtunnel.sample.runfile import Failure, Run
 from windtunnel.sample.summary import CaseSummary, MetricSummary, summarise
 from windtunnel.units import Missing, Unit, Value, format_spread, format_value
 
@@ -26,6 +26,10 @@ _NAMES = {
 }
 
 
+_NOT_KNOWN = "n/a"
+_LOG_LINES = 20
+
+
 @dataclass(frozen=True)
 class _Row:
     label: str
@@ -34,85 +38,187 @@ class _Row:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class _Block:
+    """A case of one arm, as far as it was measured."""
+
+    case: Case
+    arm: str
+    launches: tuple[Launch, ...]
+    failures: tuple[Failure, ...]
+
+
 def render_run(run: Run) -> str:
-    """The whole report as plain text: a block per case, then what was not measured, then where the time went."""
-    blocks = [_case_block(case, run) for case in run.header.cases]
-    failures = [_failure_block(failure) for failure in run.failures]
-    return "\n\n".join([block for block in (*blocks, *failures) if block] + [_footer(run)])
+    """The whole report as plain text: a block per case (and arm), then where the time went, and on what machine.
+
+    A case that was not measured has a block too, which says why.
+    """
+    several = len(run.header.arms) > 1
+    return "\n\n".join([*(_block(block, several) for block in (*_declared(run), *_others(run))), _footer(run)])
 
 
-def _case_block(case: Case, run: Run) -> str:
-    launches = [launch for launch in run.launches if launch.case == case.id]
-    if not launches:
-        return ""
-    summary = summarise(launches)
-    lines = [f"{case.id}   {_load_words(case)}", *_table(_rows(case, summary, launches))]
+def _declared(run: Run) -> list[_Block]:
+    """Every case of every arm, in the order of declaration."""
+    return [
+        _Block(
+            case,
+            arm.name,
+            tuple(one for one in run.launches if (one.case, one.arm) == (case.id, arm.name)),
+            tuple(one for one in run.failures if (one.case, one.arm) == (case.id, arm.name)),
+        )
+        for case in run.header.cases
+        for arm in run.header.arms
+    ]
+
+
+def _others(run: Run) -> list[_Block]:
+    """What was skipped before it was a case."""
+    declared = {(case.id, arm.name) for case in run.header.cases for arm in run.header.arms}
+    return [
+        _Block(_nameless(failure.case), failure.arm, (), (failure,))
+        for failure in run.failures
+        if (failure.case, failure.arm) not in declared
+    ]
+
+
+def _nameless(identifier: str) -> Case:
+    """A case of which nothing but its name is known."""
+    return Case(identifier, (), Variant(""), Workload())
+
+
+def _block(block: _Block, several: bool) -> str:
+    """The block's text; `several` arms in a run make each of them be named."""
+    title = block.case.id + (f" [{block.arm}]" if several else "")
+    if block.launches:
+        return "\n".join([f"{title}   {_load_words(block.case.workload)}", *_measured(block)])
+    if not block.failures:
+        return f"{title}   not measured"
+    return "\n".join(line for failure in block.failures for line in _failure(title, failure))
+
+
+def _measured(block: _Block) -> list[str]:
+    summary = summarise(block.launches)
+    lines = _table(_rows(block, summary))
+    if summary.percentiles:
+        lines += ["", *_percentile_lines(summary.percentiles)]
     lines += [f"  ! {reason}" for reason in summary.reasons]
-    lines += _details(launches)
-    lines += [f"  note: {warning}" for warning in summary.warnings]
-    return "\n".join(lines)
+    lines += _details(block.launches)
+    return lines + [f"  note: {warning}" for warning in summary.warnings]
 
 
-def _load_words(case: Case) -> str:
-    work = case.workload
+def _load_words(work: Workload) -> str:
     mode = "HTTP/2" if work.h2 else "keepalive" if work.keepalive else "close"
     return f"{work.method} {work.path}, concurrency {work.concurrency}, {mode}, {work.generator}"
 
 
-def _rows(case: Case, summary: CaseSummary, launches: Sequence[Launch]) -> list[_Row]:
+def _rows(block: _Block, summary: CaseSummary) -> list[_Row]:
+    counts = [_launches_row(summary), *_requests_row(summary)]
     if not summary.launches:
-        return [_counts_row(summary)]
-    metrics = summary.metrics
+        return counts
     return [
-        _row("Requests per second", metrics["throughput"], "throughput"),
-        _scaled_row("Time per request", metrics["time_per_request"], case.workload.concurrency),
-        _row("Time per request", metrics["time_per_request"], "time_per_request", "across all concurrent requests"),
-        _row("CPU per request", metrics["cpu_per_request"], "cpu_per_request", "of the server"),
-        _row("Response time", metrics["response_time"], "response_time", "at concurrency 1"),
-        _row("Transfer rate", metrics["transfer_rate"], "transfer_rate", "received"),
-        *(_row(f"Latency p{p}", metrics[f"latency_p{p}"], f"latency_p{p}", "under load") for p in (50, 90, 99)),
-        _row("Peak memory", metrics["peak_memory"], "peak_memory"),
-        _row("Time to ready", metrics["time_to_ready"], "time_to_ready"),
-        _row("Idle CPU", metrics["idle_cpu"], "idle_cpu"),
-        _row("Image size", metrics["image_size"], "image_size"),
-        _body_row(launches),
-        _counts_row(summary),
-        _percentiles_row(summary),
+        *_time_rows(block.case.workload.concurrency, summary),
+        _transfer_row(summary),
+        *(_row(f"Latency p{p}", summary, f"latency_p{p}", "under load") for p in (50, 90, 99)),
+        _row("Peak memory", summary, "peak_memory"),
+        _row("Time to ready", summary, "time_to_ready"),
+        _idle_row(summary),
+        replace(_row("Image size", summary, "image_size"), spread=""),
+        _body_row(block.launches),
+        *counts,
     ]
 
 
-def _row(label: str, metric: MetricSummary, name: str, note: str = "") -> _Row:
-    unit = METRICS[name].unit
+def _time_rows(concurrency: int, summary: CaseSummary) -> list[_Row]:
+    """Where more than one client asks at a time there are two times per request, as in ab's report."""
+    capacity = _row("Time per request", summary, "time_per_request", "across all clients")
+    each = replace(
+        capacity,
+        value=format_value(_times(summary.metrics["time_per_request"].median, concurrency), Unit.SECOND),
+        note=f"for each of {concurrency} clients",
+    )
+    several = concurrency > 1 and capacity.value != _NOT_KNOWN
+    return [
+        _row("Requests per second", summary, "throughput"),
+        *([each] if several else []),
+        capacity if several else _row("Time per request", summary, "time_per_request"),
+        _row("CPU per request", summary, "cpu_per_request", "of the target"),
+        _row("Response time", summary, "response_time", "mean at concurrency 1"),
+    ]
+
+
+def _times(value: Value, factor: int) -> Value:
+    return value if isinstance(value, Missing) else value * factor
+
+
+def _row(label: str, summary: CaseSummary, name: str, note: str = "") -> _Row:
+    metric = summary.metrics[name]
     if isinstance(metric.median, Missing):
-        return _Row(label, "n/a", note=metric.median.reason)
-    return _Row(label, format_value(metric.median, unit), format_spread(metric.spread), note)
+        return _Row(label, _NOT_KNOWN, note=metric.median.reason)
+    if metric.launches < summary.launches:
+        note = "; ".join(part for part in (note, f"from {metric.launches} of {summary.launches} launches") if part)
+    return _Row(label, format_value(metric.median, METRICS[name].unit), format_spread(metric.spread), note)
 
 
-def _scaled_row(label: str, metric: MetricSummary, concurrency: int) -> _Row:
-    """ab's first "Time per request": what one of the concurrent clients waits."""
-    value: Value = metric.median
-    shown = value if isinstance(value, Missing) else value * concurrency
-    return _Row(label, format_value(shown, Unit.SECOND), format_spread(metric.spread), "mean")
+def _transfer_row(summary: CaseSummary) -> _Row:
+    """With headers where the generator counts them; else that of the bodies, and labelled so."""
+    if isinstance(summary.metrics["transfer_rate"].median, Missing):
+        bodies = _row("Transfer rate", summary, "body_rate", "of bodies, without headers")
+        if bodies.value != _NOT_KNOWN:
+            return bodies
+    return _row("Transfer rate", summary, "transfer_rate", "received, with headers")
+
+
+def _idle_row(summary: CaseSummary) -> _Row:
+    """A share near 0 has no relative spread worth the name, so its extremes are told."""
+    row = _row("Idle CPU", summary, "idle_cpu")
+    low, high = (format_value(value, Unit.RATIO) for value in _extremes(summary.metrics["idle_cpu"]))
+    between = f"{low} to {high}" if low != high else ""
+    return replace(row, spread="", note="; ".join(part for part in (between, row.note) if part))
+
+
+def _extremes(metric: MetricSummary) -> tuple[Value, Value]:
+    return metric.low, metric.high
 
 
 def _body_row(launches: Sequence[Launch]) -> _Row:
     answers = [launch.answer for launch in launches if launch.answer is not None]
     if not answers:
-        return _Row("Document length", "n/a")
+        return _Row("Document length", _NOT_KNOWN, note="no answer was checked")
     server = answers[0].headers.get("server", "")
-    return _Row("Document length", f"{answers[0].length:,} B", note=f"Server: {server}" if server else "")
+    lengths = sorted({answer.length for answer in answers})
+    shown = f"{lengths[0]:,}" if len(lengths) == 1 else f"{lengths[0]:,} to {lengths[-1]:,}"
+    return _Row("Document length", f"{shown} B", note=f"Server: {server}" if server else "")
 
 
-def _counts_row(summary: CaseSummary) -> _Row:
-    failed = sum(summary.failed.values())
-    kinds = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(summary.failed.items()))
-    status = ", ".join(f"{count:,} x {code}" for code, count in sorted(summary.status.items()))
-    return _Row("Failed requests", f"{failed:,}", note="; ".join(part for part in (kinds, status) if part))
+def _launches_row(summary: CaseSummary) -> _Row:
+    bad = {kind: count for kind, count in sorted(summary.outcomes.items()) if kind != "ok"}
+    note = ", ".join(f"{count} {kind}" for kind, count in bad.items())
+    total = sum(summary.outcomes.values())
+    shown = f"{summary.launches} of {total}" if bad else str(total)
+    return _Row("Launches", shown, note=f"left out of the figures: {note}" if note and summary.launches else note)
 
 
-def _percentiles_row(summary: CaseSummary) -> _Row:
-    shown = [f"{percent:g}% {format_value(value, Unit.SECOND)}" for percent, value in summary.percentiles.items()]
-    return _Row("Served within", "" if shown else "n/a", note="  ".join(shown))
+def _requests_row(summary: CaseSummary) -> list[_Row]:
+    """What came back, bad launches included; nothing where nothing was asked, for that is not "none failed"."""
+    if not summary.requests:
+        return []
+    kinds = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(summary.failed.items()) if count)
+    status = ", ".join(f"{count:,} x {code}" for code, count in sorted(summary.status.items()) if count)
+    note = "; ".join(part for part in (kinds, status) if part)
+    return [_Row("Failed requests", f"{sum(summary.failed.values()):,}", note=note)]
+
+
+def _percentile_lines(percentiles: Mapping[float, float]) -> list[str]:
+    """Two lines, a column per percentile: they would make every other row of the table wide."""
+    label = "  Served within"
+    cells = [
+        (f"{percent:g} %", format_value(seconds, Unit.SECOND)) for percent, seconds in sorted(percentiles.items())
+    ]
+    widths = [max(map(len, cell)) for cell in cells]
+    lines = [
+        "".join(f"  {cell[line]:>{width}}" for cell, width in zip(cells, widths, strict=True)) for line in (0, 1)
+    ]
+    return [label + lines[0], " " * len(label) + lines[1]]
 
 
 def _table(rows: Sequence[_Row]) -> list[str]:
@@ -126,12 +232,16 @@ def _table(rows: Sequence[_Row]) -> list[str]:
 def _details(launches: Sequence[Launch]) -> list[str]:
     """The log of the last launch that went wrong."""
     wrong = [launch for launch in launches if launch.outcome != "ok" and launch.detail]
-    return [f"  | {line}" for line in wrong[-1].detail.splitlines()[-20:]] if wrong else []
+    return _quoted(wrong[-1].detail) if wrong else []
 
 
-def _failure_block(failure: Failure) -> str:
-    lines = [f"{failure.case}   {failure.kind}: {failure.reason}"]
-    return "\n".join(lines + [f"  | {line}" for line in failure.detail.splitlines()])
+def _failure(title: str, failure: Failure) -> list[str]:
+    return [f"{title}   {failure.kind}: {failure.reason}", *_quoted(failure.detail)]
+
+
+def _quoted(log: str) -> list[str]:
+    """The end of a log."""
+    return [f"  | {line}".rstrip() for line in log.splitlines()[-_LOG_LINES:]]
 
 
 def spent_by_phase(run: Run) -> Mapping[str, float]:
@@ -147,21 +257,18 @@ def spent_by_phase(run: Run) -> Mapping[str, float]:
 
 def _footer(run: Run) -> str:
     spent = spent_by_phase(run)
-    total = sum(spent.values())
-    parts = [f"{_NAMES[phase]} {seconds:.1f} s" for phase, seconds in spent.items() if seconds >= 0.05]
-    lines = [f"Wall time {total:.1f} s: {', '.join(parts)}"]
+    parts = [f"{_NAMES.get(phase, phase)} {seconds:.1f} s" for phase, seconds in spent.items() if seconds >= 0.05]
+    lines = [] if run.complete else ["The run was cut short or still goes on: this is what there is of it."]
+    lines.append(": ".join(part for part in (f"Wall time {sum(spent.values()):.1f} s", ", ".join(parts)) if part))
     if run.header.host is not None:
-        lines.append(_host_words(run.header))
+        lines.append(_host_words(run.header.host))
     return "\n".join(lines)
 
 
-def _host_words(header: Header) -> str:
-    host = header.host
-    if host is None:
-        return ""
+def _host_words(host: Host) -> str:
     return (
-        f"{host.cpu_model}, {host.cores} cores, load {host.load:.2f}, kernel {host.kernel}, "
-        f"engine {host.engine_version}, cgroup {host.cgroup}, governor {host.governor}"
+        f"{host.cpu_model}, {host.cores} {'core' if host.cores == 1 else 'cores'}, load {host.load:.2f}, "
+        f"kernel {host.kernel}, engine {host.engine_version}, cgroup {host.cgroup}, governor {host.governor}"
     )
 
 
@@ -178,17 +285,23 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "arms": [vars(arm) for arm in run.header.arms],
         "host": None if run.header.host is None else vars(run.header.host),
         "spent": dict(spent_by_phase(run)),
-        "cases": [_case_json(case, run) for case in run.header.cases],
+        "cases": [_case_json(block) for block in _declared(run)],
         "failures": [vars(failure) for failure in run.failures],
     }
 
 
-def _case_json(case: Case, run: Run) -> dict[str, Any]:
-    launches = [launch for launch in run.launches if launch.case == case.id]
-    basic = {"case": case.id, "benchmark": case.benchmark, "params": dict(case.params), "variant": str(case.variant)}
-    if not launches:
+def _case_json(block: _Block) -> dict[str, Any]:
+    case = block.case
+    basic = {
+        "case": case.id,
+        "arm": block.arm,
+        "benchmark": case.benchmark,
+        "params": dict(case.params),
+        "variant": str(case.variant),
+    }
+    if not block.launches:
         return {**basic, "launches": 0}
-    summary = summarise(launches)
+    summary = summarise(block.launches)
     return {
         **basic,
         "launches": summary.launches,
