@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from pathlib import Path
 
 __all__ = ["alive", "owner_token"]
+
+_TOKEN = re.compile(r"(?P<here>[^/]*)/(?P<pid>[0-9]{1,10})/(?P<started>[0-9]+)")
 
 
 def _here() -> str:
@@ -34,14 +37,14 @@ def owner_token(pid: int | None = None) -> str:
 
 def alive(token: str) -> bool | None:
     """Whether the process behind a token runs; None where that can't be known from here."""
-    here, _, rest = token.rpartition("/")[0].rpartition("/")
-    started = token.rpartition("/")[2]
-    if not rest.isdigit() or here != _here():
+    match = _TOKEN.fullmatch(token)
+    if match is None or match["here"] != _here():
         return None if token else False
+    pid = int(match["pid"])
     if not Path("/proc/self").exists():
-        return _answers(int(rest))
-    state = _start_time(int(rest))
-    return state is not None and state == started and not _is_zombie(int(rest))
+        return _answers(pid)
+    started = _start_time(pid)
+    return started is not None and started == match["started"] and not _is_zombie(pid)
 
 
 def _is_zombie(pid: int) -> bool:
