@@ -165,7 +165,10 @@ class Engine(Protocol):
         """Every image that carries the label."""
 
     def prune_dangling(self, label: str) -> int:
-        """Remove untagged images that carry the label; how many bytes that freed."""
+        """Remove untagged images that carry the label, but for those of the last minutes; how many bytes that freed.
+
+        Somebody else's build may be about to give those a tag.
+        """
 
     def create(self, spec: ContainerSpec) -> tuple[str, tuple[str, ...]]:
         """Create a container: its id, and what the engine warned of (limits it dropped)."""

@@ -7,12 +7,13 @@ import subprocess
 import threading
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from windtunnel.errors import WindtunnelError
+from windtunnel.errors import EngineError, WindtunnelError
 from windtunnel.model import Variant
 
 
@@ -144,14 +145,19 @@ def make_builder(engine, seen: Seen, tmp_path: Path):
     for step in reversed(steps):
         info = engine.image(step)
         if info is not None and info.id not in before:
-            engine.remove_image(step)
+            with suppress(EngineError):  # another test process builds on it
+                engine.remove_image(step)
 
 
 def known_images() -> set[str]:
     """The id of every image that the engine has, intermediate ones too."""
     import docker
 
-    return {image["Id"] for image in docker.APIClient(version="auto").images(all=True)}
+    api = docker.APIClient(version="auto")
+    for _ in range(5):
+        with suppress(docker.errors.APIError):  # an image that goes away meanwhile makes it fail
+            return {image["Id"] for image in api.images(all=True)}
+    pytest.fail("the engine does not list its images")
 
 
 def run(engine, image: str, *command: str) -> str:
@@ -159,7 +165,7 @@ def run(engine, image: str, *command: str) -> str:
     from windtunnel.ports import ContainerSpec
 
     name = f"windtunnel-test-{uuid.uuid4().hex[:12]}"
-    identifier, _ = engine.create(ContainerSpec(image, name, {"windtunnel": "test"}, command=command))
+    identifier, _ = engine.create(ContainerSpec(image, name, {"windtunnel-test": "build"}, command=command))
     try:
         engine.start(identifier)
         deadline = time.monotonic() + 30

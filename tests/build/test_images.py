@@ -13,11 +13,12 @@ import pytest
 from windtunnel.adapters.docker import DockerEngine
 from windtunnel.adapters.git import CommitTree, WorkTree
 from windtunnel.adapters.imagebuild import buildx_available
+from windtunnel.build.context import DOCKERFILE, Context
 from windtunnel.build.images import DIGEST_LABEL, Arm
 from windtunnel.declare.targets import load_target
 from windtunnel.errors import BuildFailed, ConfigError, EngineError, VariantMissing, WindtunnelError
 from windtunnel.model import ResolvedLaunch, Variant
-from windtunnel.ports import BuildRequest, ImageInfo, LineSink
+from windtunnel.ports import BuildRequest, ImageInfo, LineSink, SourceFile
 
 pytestmark = pytest.mark.engine
 
@@ -30,6 +31,8 @@ class Suite:
 
     repo: object
     stamp: str = field(default_factory=lambda: uuid.uuid4().hex)
+    own: str = field(default_factory=lambda: f"{FROM}ENV TEST={uuid.uuid4().hex}\n")
+    """Begins a Dockerfile whose steps no other test, perhaps in another process, has in common with it."""
 
     def target(self, name: str, dockerfile: str = FROM + "COPY . /app/\n", toml: str = "", **files: str) -> None:
         folder = f"targets/{name}"
@@ -99,7 +102,7 @@ def test_two_arms_and_variants_of_one_identity_are_one_build(suite, make_builder
 
 def test_two_processes_do_not_build_the_same_image_at_once(suite, make_builder, seen):
     """Two builders stand for two processes: the lock belongs to an open file, not to a process."""
-    suite.target("app", FROM + "RUN sleep 1\nCOPY . /app/\n")
+    suite.target("app", suite.own + "RUN sleep 1\nCOPY . /app/\n")
     other = type(seen)()
     threads = [
         threading.Thread(target=prepare, args=(make_builder(progress=progress), (suite.arm(), APP)))
@@ -203,7 +206,7 @@ def test_export_ignore_does_not_drop_files(suite, make_builder, run_in):
 
 def test_axes_choose_build_arguments(suite, make_builder, run_in):
     toml = '[axes.v]\n"1" = { build_args = { V = "one" } }\n"2" = { build_args = { V = "two" } }\n'
-    suite.target("app", FROM + "ARG V\nENV VALUE=$V\nCOPY stamp /\n", toml)
+    suite.target("app", suite.own + "ARG V\nENV VALUE=$V\nCOPY stamp /\n", toml)
     wanted = [(suite.arm(), Variant("app", (("v", value),))) for value in "12"]
     one, two = prepare(make_builder(), *wanted)
     assert one.digest != two.digest
@@ -309,6 +312,33 @@ def test_a_failure_is_remembered_by_its_builder(suite, make_builder, seen):
     assert seen.count("started") == 2
 
 
+def test_a_layer_that_vanished_during_the_build_is_no_failure(suite, make_builder, seen):
+    class Cleaned(DockerEngine):
+        times = 0
+
+        def build(self, request: BuildRequest, on_line: LineSink) -> ImageInfo:
+            self.times += 1
+            if self.times == 1:
+                raise BuildFailed("No such image: sha256:1234")
+            return super().build(request, on_line)
+
+    suite.target("app")
+    assert prepare(make_builder(Cleaned()), (suite.arm(), APP))
+    assert [kind for kind, _ in seen.events if kind != "line"] == ["started", "failed", "started", "finished"]
+
+
+def test_an_image_under_the_tag_that_is_not_the_one_is_replaced(suite, make_builder, engine, seen):
+    suite.target("app")
+    (launch,) = prepare(make_builder(), (suite.arm(), APP))
+    context = Context("FROM scratch\nCOPY a /\n", "Dockerfile", (SourceFile("a", 0o644, suite.stamp.encode()),))
+    request = BuildRequest(launch.image, context.tar(), DOCKERFILE, {}, {"windtunnel": "image"})
+    other = engine.build(request, lambda _: None)
+    assert prepare(make_builder(), (suite.arm(), APP)) == [launch]
+    assert engine.image(launch.image).labels[DIGEST_LABEL] == launch.digest
+    assert seen.count("started") == 2
+    engine.remove_image(other.id)
+
+
 def test_a_failure_keeps_nobody_else(suite, make_builder):
     suite.target("app", FROM + "COPY nothing /\n")
     suite.target("fine")
@@ -387,7 +417,7 @@ class WithoutCache(DockerEngine):
         return super().build(BuildRequest(**{**vars(request), "no_cache": True}), on_line)
 
 
-DRIFTING = FROM + "RUN date +%s.%N > /packages\nCOPY stamp /\n"
+DRIFTING = "RUN date +%s.%N > /packages\nCOPY stamp /\n"
 
 
 def drifted(suite: Suite, make_builder, dockerfile: str) -> list[tuple[Arm, Variant]]:
@@ -403,7 +433,7 @@ def drifted(suite: Suite, make_builder, dockerfile: str) -> list[tuple[Arm, Vari
 
 
 def test_what_drifted_is_built_anew_on_the_newest_layers(suite, make_builder, engine, seen, run_in):
-    wanted = drifted(suite, make_builder, DRIFTING)
+    wanted = drifted(suite, make_builder, suite.own + DRIFTING)
     before = seen.count("started")
     base, head = prepare(make_builder(), *wanted)
     assert seen.count("started") == before + 1
@@ -417,7 +447,7 @@ def test_what_drifted_is_built_anew_on_the_newest_layers(suite, make_builder, en
 
 
 def test_where_building_anew_does_not_help_a_warning_travels(suite, make_builder):
-    wanted = drifted(suite, make_builder, DRIFTING)
+    wanted = drifted(suite, make_builder, suite.own + DRIFTING)
     for launch in prepare(make_builder(WithoutCache()), *wanted):
         assert len(launch.warnings) == 1
         assert "do not share the layers below their sources" in launch.warnings[0]
@@ -428,15 +458,15 @@ def test_where_building_anew_fails_the_image_stays_and_a_warning_travels(suite, 
         def build(self, request: BuildRequest, on_line: LineSink) -> ImageInfo:
             raise BuildFailed("no packages today")
 
-    wanted = drifted(suite, make_builder, DRIFTING)
+    wanted = drifted(suite, make_builder, suite.own + DRIFTING)
     base, _ = prepare(make_builder(Failing()), *wanted)
     assert "no packages today" in base.warnings[0]
     assert engine.image(base.image) is not None
 
 
 def test_stages_that_cannot_be_seen_come_from_one_builder(suite, make_builder, seen, run_in):
-    hidden = f"{FROM.strip()} AS tools\nRUN date +%s.%N > /tools\nFROM debian:trixie-slim\n"
-    wanted = drifted(suite, make_builder, hidden + "COPY stamp /\nCOPY --from=tools /tools /\n")
+    tools = suite.own.replace("\n", " AS tools\n", 1) + "RUN date +%s.%N > /tools\n"
+    wanted = drifted(suite, make_builder, f"{tools}{suite.own}COPY stamp /\nCOPY --from=tools /tools /\n")
     before = seen.count("started")
     launches = prepare(make_builder(), *wanted)
     assert len({run_in(launch.image, "cat", "/tools") for launch in launches}) == 1
@@ -448,9 +478,9 @@ def test_stages_that_cannot_be_seen_come_from_one_builder(suite, make_builder, s
 
 
 def test_a_changed_dockerfile_is_no_drift(suite, make_builder, seen):
-    suite.target("app", DRIFTING)
+    suite.target("app", suite.own + DRIFTING)
     base = suite.commit()
-    suite.target("app", DRIFTING.replace("%s.%N", "%N.%s"))
+    suite.target("app", suite.own + DRIFTING.replace("%s.%N", "%N.%s"))
     wanted = [(suite.arm(base, "base"), APP), (suite.arm(suite.commit()), APP)]
     launches = prepare(make_builder(), *wanted)
     assert all(launch.warnings == () for launch in launches)
@@ -458,7 +488,7 @@ def test_a_changed_dockerfile_is_no_drift(suite, make_builder, seen):
 
 
 def test_nothing_dangles_after_building_anew(suite, make_builder, engine, seen):
-    wanted = drifted(suite, make_builder, DRIFTING)
+    wanted = drifted(suite, make_builder, suite.own + DRIFTING)
     old = [engine.image(tag).id for tag in seen.tags("finished")]
     launches = prepare(make_builder(), *wanted)
     kept = {engine.image(launch.image).id for launch in launches}

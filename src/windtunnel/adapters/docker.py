@@ -38,6 +38,8 @@ __all__ = ["DockerEngine", "address"]
 
 _LOG_BYTES = 16_384
 
+_YOUNG = "10m"
+
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
 
@@ -172,8 +174,8 @@ class DockerEngine:
 
     @_translated
     def prune_dangling(self, label: str) -> int:
-        """Untagged images with the label."""
-        freed = self._api.prune_images(filters={"dangling": True, "label": [label]})
+        """Untagged images with the label. Young ones stay: one that is being built has no tag until its very end."""
+        freed = self._api.prune_images(filters={"dangling": True, "label": [label], "until": _YOUNG})
         return int(freed.get("SpaceReclaimed") or 0)
 
     # ---------------- containers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,8 @@ __all__ = ["DIGEST_LABEL", "Arm", "BuildProgress", "ImageBuilder"]
 
 DIGEST_LABEL = "windtunnel.digest"
 """The label that carries an image's whole digest; its tag has only the beginning of it."""
+
+_VANISHED = re.compile(r"No such image|failed to get digest|layer does not exist", re.IGNORECASE)
 
 
 class BuildProgress(Protocol):
@@ -132,13 +135,26 @@ class ImageBuilder:
 
     def _rebuild(self, spec: ImageSpec) -> ImageInfo:
         with self._locked(spec):
-            return self._build(spec)
+            old = self._engine.image(spec.tag)
+            new = self._build(spec)
+        if old is not None and old.id != new.id and old.labels.get(DIGEST_LABEL) == spec.digest:
+            self._leftovers.add(old.id)
+        return new
 
     def _locked(self, spec: ImageSpec) -> AbstractContextManager[None]:
         said = "another process builds this image; waiting for it"
         return locks.held(self._locks, spec.digest, lambda: self._progress.line(spec.tag, said))
 
     def _build(self, spec: ImageSpec) -> ImageInfo:
+        try:
+            return self._attempt(spec)
+        except BuildFailed as error:
+            if not _VANISHED.search(str(error)):
+                raise
+            # somebody's clean-up took an image out of the cache after the builder had found it there
+            return self._attempt(spec)
+
+    def _attempt(self, spec: ImageSpec) -> ImageInfo:
         began = time.monotonic()
         path = self._logs / f"{spec.tag.rpartition('/')[2].replace(':', '-')}.log"
         with BuildLog(path, lambda text: self._progress.line(spec.tag, text)) as log:
