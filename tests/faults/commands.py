@@ -185,8 +185,10 @@ class Suite:
         return len(run.launches) if run else 0
 
     @contextmanager
-    def command(self, *arguments: str | Path, stdout: int | None = None, **environment: str) -> Iterator[Command]:
-        """A running command; killed at the end where a failing test left it."""
+    def command(
+        self, *arguments: str | Path, stdout: int | None = None, stderr: int | None = None, **environment: str
+    ) -> Iterator[Command]:
+        """A running command; ended where a failing test left it."""
         self._count += 1
         folder = self.scratch / f"command-{self._count}"
         folder.mkdir()
@@ -195,7 +197,12 @@ class Suite:
         with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
             # A process group of its own: what is sent to it is sent to it alone, as `kill PID` does.
             process = subprocess.Popen(
-                argv, cwd=self.path, env=everything, stdout=stdout or out, stderr=err, start_new_session=True
+                argv,
+                cwd=self.path,
+                env=everything,
+                stdout=stdout or out,
+                stderr=stderr or err,
+                start_new_session=True,
             )
         try:
             yield Command(process, folder, everything.get("DOCKER_HOST"))

@@ -21,3 +21,21 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 def suite(tmp_path: Path, environment: Mapping[str, str]) -> Suite:
     """A copy of the suite."""
     return new_suite(tmp_path / "suite", tmp_path, environment)
+
+
+@pytest.fixture
+def long(suite: Suite) -> Suite:
+    """The same, with launches that are under load for a second or two."""
+    suite.configure(slices=20, single_slices=2, seconds="40ms")
+    return suite
+
+
+@pytest.fixture(scope="session")
+def image(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, str]) -> str:
+    """The image of the faulty server, built by windtunnel: for tests that leave no room for a build."""
+    folder = tmp_path_factory.mktemp("image")
+    suite = new_suite(folder / "suite", folder, environment)
+    suite.run("run", "Server.ok", "--quick").expect(0)
+    run = suite.recorded()
+    assert run is not None
+    return run.launches[0].image

@@ -24,7 +24,10 @@ class _State:
 
 @contextmanager
 def graceful_signals(tell: Callable[[str], None]) -> Iterator[None]:
-    """The first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main thread; from then on they only tell."""
+    """The first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main thread; from then on they only tell.
+
+    After the block they are what they were before or, where one has come, ignored to the end of the process.
+    """
 
     def handle(number: int, _frame: FrameType | None) -> None:
         if _State.stopping:
@@ -42,7 +45,8 @@ def graceful_signals(tell: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         for number, old in before.items():
-            signal.signal(number, old)
+            # Who is stopping has said so: one more Ctrl-C must not change the exit code while Python winds up.
+            signal.signal(number, signal.SIG_IGN if _State.stopping else old)
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,25 @@ __all__ = ["cli", "main"]
 class _Group(click.Group):
     """Commands whose reader may leave early (`windtunnel plan | head -1`); click itself would end with 1 then."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """As click does (`--help` is printed here)."""
+        with _left_alone():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """As click does, but for that."""
-        try:
+        """As click does."""
+        with _left_alone():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            discard(sys.stdout)
-            raise click.exceptions.Exit(int(Exit.OK)) from None
+
+
+@contextmanager
+def _left_alone() -> Iterator[None]:
+    """A reader that has had enough is no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard(sys.stdout)
+        raise click.exceptions.Exit(int(Exit.OK)) from None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -62,6 +62,18 @@ class _Started:
     running: Running | None = None
     error: WindtunnelError | None = None
 
+    def enter(self) -> None:
+        """In a thread of its own: bring it up; what windtunnel itself refuses is kept, not raised."""
+        try:
+            self.running = self.context.__enter__()
+        except WindtunnelError as error:
+            self.error = error
+
+    def leave(self) -> None:
+        """Remove its containers, if it is up and that has not been done yet."""
+        if self.running is not None:
+            self.context.__exit__(None, None, None)
+
 
 @dataclass
 class Measurement:
@@ -86,12 +98,18 @@ class Measurement:
         """
         self.progress.starting([job for job, _ in wanted])
         before = time.monotonic()
-        started = self._start(wanted)
-        share = (time.monotonic() - before) / len(wanted)
+        started = [
+            _Started(job, number, time.time(), launched(self.context, job.case, job.resolved))
+            for job, number in wanted
+        ]
         try:
+            self._start(started)
+            share = (time.monotonic() - before) / len(wanted)
             return tuple([self._finish(one, share) for one in started])
         except BaseException:
             self.abort()
+            for one in started:  # now, and not when Python gets round to it, which may be too late for it
+                one.leave()
             raise
 
     def abort(self) -> None:
@@ -100,26 +118,21 @@ class Measurement:
         with suppress(EngineError):  # it must not hide why; whoever opened the context removes what is left
             reap_group(self.context.engine, self.context.labels[LABEL])
 
-    def _start(self, wanted: Sequence[tuple[Job, int]]) -> list[_Started]:
-        started = [
-            _Started(job, number, time.time(), launched(self.context, job.case, job.resolved))
-            for job, number in wanted
-        ]
+    def _start(self, started: Sequence[_Started]) -> None:
+        """All at once."""
         with ThreadPoolExecutor(len(started)) as pool:
             try:
-                list(pool.map(_enter, started))
+                list(pool.map(_Started.enter, started))
             except BaseException:
-                self.abort()
+                self.abort()  # else the pool would wait for launches that nobody wants any more
                 raise
-        return started
 
     def _finish(self, one: _Started, start_share: float) -> Launch:
         """Load, stop, record."""
         spent = {"start": start_share, "warmup": 0.0, "slices": 0.0, "stop": 0.0}
         launch = self._loaded(one, spent)
         before = time.monotonic()
-        if one.running is not None:
-            one.context.__exit__(None, None, None)
+        one.leave()
         spent["stop"] = time.monotonic() - before
         launch = replace(launch, spent=spent)
         self.record(launch)
@@ -200,14 +213,6 @@ class Measurement:
                 break
             requests = max(requests, min(size_slice(best, concurrency, self.plan.seconds), requests * _PROBE_GROWTH))
         return best
-
-
-def _enter(one: _Started) -> None:
-    """In a thread of its own: bring one launch up; what windtunnel itself refuses is kept, not raised."""
-    try:
-        one.running = one.context.__enter__()
-    except WindtunnelError as error:
-        one.error = error
 
 
 def _request(role: Literal["load", "single"], sizes: Sizes, case: Case, plan: LaunchPlan) -> SliceRequest:
