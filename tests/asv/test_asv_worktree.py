@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import asv
 import pytest
 from suites import FAST, SLOW, Suite, make_suite
 
-import asv
 import windtunnel
 
 QUICK = ("run", "--quick", "--python=same", "--bench", r"Hello\.track_cpu_per_request\('keepalive'\)")

@@ -177,7 +177,8 @@ def _at_end() -> None:
 
 
 def _warn_quick(arguments: argparse.Namespace) -> None:
-    if getattr(arguments, "quick", False) and not getattr(arguments, "dry_run", False):
+    unsaved = _measures_working_tree(arguments) and not getattr(arguments, "set_commit_hash", None)
+    if getattr(arguments, "quick", False) and not getattr(arguments, "dry_run", False) and not unsaved:
         log.warning(
             "--quick is one launch and one slice: enough to see that everything runs. Its figures replace saved "
             "samples of the same commits; add --dry-run to keep those."
@@ -187,7 +188,8 @@ def _warn_quick(arguments: argparse.Namespace) -> None:
 def _measures_working_tree(arguments: argparse.Namespace) -> bool:
     """Whether asv uses the Python it runs in (`--python=same`): then it installs nothing, and asks for nothing."""
     chosen = getattr(arguments, "env_spec", None) or []
-    return bool(chosen) and all(str(one).startswith("existing") for one in chosen)
+    kinds = [str(one).partition(":") for one in chosen]
+    return bool(kinds) and all(kind == "existing" or python == "same" for kind, _, python in kinds)
 
 
 def _begin() -> None:
