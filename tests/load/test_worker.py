@@ -22,9 +22,10 @@ from windtunnel.model import Host, Workload
 from windtunnel.ports import EngineInfo
 
 
-@pytest.fixture
-def talk(tmp_path: Path) -> Iterator[Talk]:
-    with talking(tmp_path / "scratch") as made:
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+    """One worker for all of these, as it is one for all slices of a launch."""
+    with talking(tmp_path_factory.mktemp("worker")) as made:
         yield made
 
 
@@ -84,11 +85,12 @@ def test_answers_come_in_the_order_of_the_requests(talk: Talk) -> None:
     assert [talk.hear()["error"].split()[-1] for _ in range(20)] == [f"{number}'" for number in range(20)]
 
 
-def test_it_ends_with_its_input(talk: Talk) -> None:
-    talk.ask("read")
-    assert talk.process.stdin is not None
-    talk.process.stdin.close()
-    assert talk.process.wait(20) == 0
+def test_it_ends_with_its_input(tmp_path: Path) -> None:
+    with talking(tmp_path / "scratch") as talk:
+        talk.ask("read")
+        assert talk.process.stdin is not None
+        talk.process.stdin.close()
+        assert talk.process.wait(20) == 0
 
 
 def test_it_is_what_the_typed_side_expects(talk: Talk, port: int) -> None:
