@@ -41,6 +41,9 @@ class Suite:
         for file, content in {"target.toml": toml, "Dockerfile": dockerfile, "stamp": self.stamp, **files}.items():
             self.repo.put(f"{folder}/{file}", content)
 
+    def toml(self, name: str) -> str:
+        return (self.repo.path / "targets" / name / "target.toml").read_text()
+
     def commit(self) -> str:
         return self.repo.commit()
 
@@ -405,6 +408,18 @@ def test_head_for_both_sides_is_an_error(suite, make_builder):
     done = make_builder().prepare([(suite.arm(), APP)], load)
     assert isinstance(done["head", APP], ConfigError)
     assert "no commit of the project can change" in str(done["head", APP])
+
+
+def test_heads_harness_may_measure_a_service_that_changes(suite, make_builder):
+    suite.target("app", toml='harness = "head"\n[[services]]\nname = "backend"\ntarget = "backend"\n')
+    suite.target("backend", toml="port = 1\n")
+    base = suite.commit()
+    suite.target("backend", toml="port = 1\n", more="changed")
+    suite.target("app", FROM + "COPY . /app/\nENV NEWER=1\n", toml=suite.toml("app"))
+    wanted = [(suite.arm(base, "base"), APP), (suite.arm(suite.commit()), APP)]
+    one, two = prepare(make_builder(), *wanted)
+    assert one.image == two.image
+    assert one.services[0].image != two.services[0].image
 
 
 # ---------------- layers

@@ -69,7 +69,7 @@ def select(project: SourceTree, harness: SourceTree, target: Target, *, companio
         WindtunnelError: a submodule that is needed can't be had.
     """
     selection = _Selection(project, harness, target, Rules.of(target))
-    if target.harness == "head" and not companion:
+    if target.harness == "head" and target.context == "/" and not companion:
         selection.check_that_it_can_change()
     dockerfile_path, dockerfile = selection.dockerfile()
     return Context(dockerfile, dockerfile_path, selection.read(Choice.SOURCE), selection.read(Choice.BUILD_ONLY))
@@ -145,14 +145,13 @@ class _Selection:
         """Head's harness over a project that is not in the image would compare the harness with itself."""
         if Choice.SOURCE in self._outside.values():
             return
-        harness = dict(self._outside_choices(self._harness)) if self._whole else {}
-        if Choice.SOURCE in harness.values():
+        if Choice.SOURCE in dict(self._outside_choices(self._harness)).values():
             raise VariantMissing(
                 f"target {self._target.name}: {_at(self._project)} has none of the files that `sources` name"
             )
         raise ConfigError(
             f"no file from outside {self._prefix} is in the image, so no commit of the project can change it; "
-            'name the project\'s files there (with context = "/"), or set harness = "commit"',
+            'name the project\'s files there, or set harness = "commit"',
             file=f"{self._prefix}target.toml",
             key="sources",
         )
