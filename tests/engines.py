@@ -11,9 +11,14 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["TOOLS", "copy_image", "docker", "second_engine", "started_engine"]
+__all__ = ["TOOLS", "base", "copy_image", "docker", "second_engine", "started_engine"]
 
 TOOLS = Path(__file__).resolve().parent.parent / "tools"
+
+
+def base(suite: str) -> str:
+    """The base image of a Debian suite."""
+    return f"debian:{suite}-slim"
 
 
 def docker(host: str | None, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
