@@ -116,10 +116,16 @@ class Running:
             return Missing("the launch was not idle long enough")
         return (now.cpu - then.cpu) / (now.at - then.at)
 
-    def peak_memory(self) -> Value:
-        """Bytes, page cache included, since the container started."""
-        memory = self.sidecar.read().memory
-        return Missing("the target's cgroup tells no peak") if memory is None else float(memory)
+    def memory(self) -> tuple[Value, tuple[str, ...]]:
+        """Peak memory (bytes, page cache included) since the container started, and what a reader should know of it.
+
+        A server whose workers are started anew may lose some for memory between two slices that are in order.
+        """
+        seen = self.sidecar.read()
+        peak = Missing("the target's cgroup tells no peak") if seen.memory is None else float(seen.memory)
+        if not seen.memory_kills:
+            return peak, ()
+        return peak, (f"{self.resolved.name} lost a process ({memory_words(self.resolved.limits.memory)})",)
 
 
 @contextmanager

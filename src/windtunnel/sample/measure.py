@@ -158,7 +158,8 @@ class Measurement:
         try:
             launch = replace(launch, idle_cpu=running.idle_cpu())
             self._load(job, one.number, running, slices, spent)
-            launch = replace(launch, peak_memory=running.peak_memory())
+            peak, doubts = running.memory()
+            launch = replace(launch, peak_memory=peak, warnings=(*launch.warnings, *doubts))
         except WindtunnelError as error:
             return _failed(replace(launch, slices=tuple(slices)), running.explained(error))
         return replace(launch, slices=tuple(slices))

@@ -14,6 +14,7 @@ MODES = [
     "nothing",
     "eats",
     "fork-eats",
+    "helper-eats",
     "eats-at-start",
     "mute",
     "stalls",

@@ -66,7 +66,7 @@ def misbehave(connection: socket.socket, number: int) -> None:
         dribble(connection)
     elif MODE == "endless":
         endless(connection)
-    elif number < FROM or MODE in ("ok", "tenth", "lazy", "slow-start"):
+    elif number < FROM or MODE in ("ok", "tenth", "lazy", "slow-start", "helper-eats"):
         answer(connection, "200 OK", BODY)
     elif MODE == "grows":
         answer(connection, "200 OK", BODY + b"x")
@@ -93,7 +93,7 @@ def serve(connection: socket.socket) -> None:
             if MODE == "mute":
                 time.sleep(3600)
             if MODE == "lazy" and all_requests.another() == 1:
-                time.sleep(1.6)
+                time.sleep(1.3)
             if b" /load " not in request.split(b"\r\n")[0]:
                 answer(connection, "200 OK", BODY)
                 continue
@@ -114,8 +114,10 @@ def main() -> None:
         sys.exit(9)
     if MODE == "eats-at-start":
         eat()
+    if MODE == "helper-eats" and not os.fork():  # a process beside the one that serves
+        eat()
     if MODE == "slow-start":
-        time.sleep(2.0)
+        time.sleep(1.5)
     if MODE == "fork-eats":
         while os.fork():  # the parent lives, and starts the worker that memory has killed anew
             os.wait()
