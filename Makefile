@@ -47,7 +47,7 @@ lint: install ## style, types, and which module may import which
 	@$(BIN)/lint-imports
 
 site: $(VENV)/.site ## the documentation, in build/site
-	@$(BIN)/mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove .venv and everything that was built
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
