@@ -56,6 +56,16 @@ def test_a_dry_run_records_nothing(suite: Suite) -> None:
     assert list((suite.root / ".asv" / "results").glob("*/*-container.json")) == []
 
 
+@pytest.mark.parametrize("how", [("main^!",), ("--python=same",)])
+def test_without_an_engine_nothing_is_recorded_as_failed(suite: Suite, how: tuple[str, ...]) -> None:
+    suite.variables["DOCKER_HOST"] = "unix:///nowhere/engine.sock"
+    output = suite.asv("run", "--quick", *how, code=1)
+
+    assert output.count("no container engine answers at unix:///nowhere/engine.sock") == 1
+    assert "Traceback" not in output
+    assert list((suite.root / ".asv").rglob("*-container.json")) == []
+
+
 # ---------------- versions
 
 

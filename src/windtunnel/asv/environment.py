@@ -129,14 +129,17 @@ class _Terminal:
 
 
 def _prepare(call: Call) -> None:
-    """Build the images of the selected cases at a commit; what fails is told here, and again by its cases."""
+    """Build the images of the selected cases at a commit; what fails is told here, and again by its cases.
+
+    Raises asv's UserError, which ends asv, where nothing at all can be built: that is no failure of this commit, and
+    must not be recorded as one.
+    """
     from windtunnel.asv.prepare import prepare_commit
 
-    terminal = _Terminal()
     try:
-        prepare_commit(call, _selected, terminal)
+        prepare_commit(call, _selected, _Terminal())
     except WindtunnelError as error:
-        terminal.warn(str(error))
+        raise util.UserError("\n".join(part for part in (str(error), error.detail) if part)) from None
     except KeyboardInterrupt:
         raise util.UserError("Interrupted.") from None  # as asv has it elsewhere
 
@@ -166,7 +169,8 @@ def _clean_up() -> None:
     """See to it that no benchmark process and no container of this call is left; quick when all ended well."""
     if _call is not None and unfinished(_call):
         end_processes(_call)
-        sweep(DockerEngine(), _call.id)
+        with contextlib.suppress(WindtunnelError):  # an engine that went away has nothing to sweep
+            sweep(DockerEngine(), _call.id)
 
 
 def _at_end() -> None:
