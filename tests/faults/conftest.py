@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from commands import Suite, new_suite
+from faulty import Suite, new_suite
 
 
 @pytest.fixture(scope="session")

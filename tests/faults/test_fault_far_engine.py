@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import Suite, containers
+from faulty import Suite, containers
 
 from engines import TOOLS, copy_image, started_engine
 from windtunnel.adapters.docker import DockerEngine

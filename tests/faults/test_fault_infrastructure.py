@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from commands import Suite, docker, mounted
+from faulty import Suite, docker, mounted
 
 from windtunnel.sample.runfile import read_run
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from commands import Command, Suite, docker, until
+from faulty import Command, Suite, docker, until
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from commands import Done, Suite, new_suite
+from faulty import Done, Suite, new_suite
 
 from windtunnel.model import Launch
 from windtunnel.sample.runfile import Run, read_run
