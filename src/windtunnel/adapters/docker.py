@@ -1,7 +1,8 @@
 """The Docker engine, through its API: implements `windtunnel.ports.Engine`.
 
-Everything goes through the API of the engine that ``DOCKER_HOST`` names (or the default socket), so Docker
-Desktop, a rootless engine and one on another machine work alike. Each thread has its own connection.
+Everything goes through the API of the engine that ``DOCKER_HOST`` names (else the docker command's current context,
+else the default socket), so Docker Desktop, a rootless engine and one on another machine work alike. Each thread has
+its own connection.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import docker
 import docker.errors
 import docker.types
 import requests.exceptions
+from docker.context import ContextAPI
 
 from windtunnel.adapters.channel import AttachedChannel
 from windtunnel.adapters.imagebuild import buildx_available, buildx_build, classic_build
@@ -46,7 +48,20 @@ _Result = TypeVar("_Result")
 
 def address() -> str:
     """Where the engine is looked for."""
-    return os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    return os.environ.get("DOCKER_HOST") or _context_address() or "unix:///var/run/docker.sock"
+
+
+def _context_address() -> str:
+    """What ``docker context use`` chose; "" for the default, and where the docker command's files can't be read."""
+    with contextlib.suppress(OSError, ValueError, KeyError, docker.errors.DockerException):
+        context = ContextAPI.get_current_context()
+        return str(context.Host or "") if context is not None and context.Name != "default" else ""
+    return ""
+
+
+def _connection() -> dict[str, Any]:
+    """Arguments of a client of that engine."""
+    return {"base_url": address(), **docker.utils.kwargs_from_env()}
 
 
 def _explained(error: Exception) -> EngineError:
@@ -97,8 +112,7 @@ class DockerEngine:
     def _api(self) -> Any:
         client = getattr(self._local, "client", None)
         if client is None:
-            kwargs = docker.utils.kwargs_from_env()
-            client = docker.APIClient(version=self._version or "auto", timeout=self._timeout, **kwargs)
+            client = docker.APIClient(version=self._version or "auto", timeout=self._timeout, **_connection())
             self._version = client.api_version
             self._local.client = client
         return client
@@ -154,11 +168,16 @@ class DockerEngine:
     @_translated
     def build(self, request: BuildRequest, on_line: LineSink) -> ImageInfo:
         """buildx where the docker command has it and the engine can, else the classic builder."""
+        network = self._build_network()
         if buildx_available():
-            buildx_build(request, on_line)
+            buildx_build(request, network, on_line)
         else:
-            classic_build(self._api, request, on_line)
+            classic_build(self._api, request, network, on_line)
         return _image_info(self._api.inspect_image(request.tag))
+
+    def _build_network(self) -> str:
+        """ "default", or "host" where the engine has no bridge (no iptables there): a build has to reach packages."""
+        return "default" if self._api.networks(names=["bridge"]) else "host"
 
     @_translated
     def remove_image(self, reference: str) -> None:
@@ -243,9 +262,7 @@ class DockerEngine:
     @_translated
     def attach(self, container: str) -> Channel:
         """A connection of its own: it is held as long as the channel lives."""
-        client = docker.APIClient(
-            version=self._version or "auto", timeout=self._timeout, **docker.utils.kwargs_from_env()
-        )
+        client = docker.APIClient(version=self._version or "auto", timeout=self._timeout, **_connection())
         params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         return AttachedChannel(client.attach_socket(container, params=params), client)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -26,11 +27,17 @@ def buildx_available() -> bool:
     """Whether the docker command is there and has a working buildx; asked once per process."""
     if os.environ.get("WINDTUNNEL_BUILDER") == "classic" or shutil.which("docker") is None:
         return False
-    probe = subprocess.run(["docker", "buildx", "inspect"], capture_output=True, check=False, timeout=30)
-    return probe.returncode == 0
+    try:
+        probe = subprocess.run(
+            ["docker", "buildx", "inspect"], capture_output=True, text=True, errors="replace", check=False, timeout=30
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    # An engine without BuildKit is listed too, but not as running.
+    return probe.returncode == 0 and re.search(r"^Status:\s+running", probe.stdout, re.MULTILINE) is not None
 
 
-def classic_build(api: Any, request: BuildRequest, on_line: LineSink) -> None:
+def classic_build(api: Any, request: BuildRequest, network: str, on_line: LineSink) -> None:
     """Build through the SDK; a failed step's container is removed by the engine (`forcerm`)."""
     tail: deque[str] = deque(maxlen=_TAIL)
     events = api.build(
@@ -41,6 +48,7 @@ def classic_build(api: Any, request: BuildRequest, on_line: LineSink) -> None:
         buildargs=dict(request.build_args),
         labels=dict(request.labels),
         nocache=request.no_cache,
+        network_mode=network,
         rm=True,
         forcerm=True,
         decode=True,
@@ -52,10 +60,10 @@ def classic_build(api: Any, request: BuildRequest, on_line: LineSink) -> None:
             raise BuildFailed(str(event["error"]).strip(), detail="\n".join(tail))
 
 
-def buildx_build(request: BuildRequest, on_line: LineSink) -> None:
+def buildx_build(request: BuildRequest, network: str, on_line: LineSink) -> None:
     """Build with ``docker buildx build --load``, the context on its standard input."""
     command = ["docker", "buildx", "build", "--load", "--progress=plain", "--tag", request.tag]
-    command += ["--file", request.dockerfile, "--provenance=false"]
+    command += ["--file", request.dockerfile, "--provenance=false", f"--network={network}"]
     for key, value in request.build_args.items():
         command += ["--build-arg", f"{key}={value}"]
     for key, value in request.labels.items():
