@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from containers import docker, running
 from windtunnel.declare.cases import discover
 from windtunnel.declare.suite import Suite, load_suite
 from windtunnel.declare.target import parse_target
@@ -60,38 +59,27 @@ def test_no_connection_waits_for_a_worker(cases: tuple[Case, ...], target: Targe
     assert all(case.workload.concurrency <= target.workers for case in cases)
 
 
-def _docker(*arguments: str, stdin: str | None = None) -> str:
-    docker = shutil.which("docker")
-    assert docker is not None, "the engine tests need the docker client"
-    done = subprocess.run((docker, *arguments), input=stdin, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
 @pytest.fixture(scope="module", params=["5.32", "5.36", "5.40"])
 def started(request: pytest.FixtureRequest, target: Target) -> Iterator[tuple[str, str]]:
     """A version of perl and a container that serves with it, started as windtunnel does: no network, an init."""
     value = target.axes["perl"][request.param]
     arguments = [word for name, text in value.build_args.items() for word in ("--build-arg", f"{name}={text}")]
     image = f"windtunnel-test-starlet:{request.param}"
-    _docker("build", "--quiet", "--tag", image, *arguments, str(FOLDER))
-    container = _docker("run", "--detach", "--init", "--network=none", "--label=windtunnel.test", image)
-    try:
+    docker("build", "--quiet", "--tag", image, *arguments, str(FOLDER))
+    with running(image) as container:
         yield request.param, container
-    finally:
-        _docker("rm", "--force", container)
-        _docker("rmi", image)
+    docker("rmi", image)
 
 
 def _answers(container: str, port: int, *, keepalive: bool) -> str:
     """What three requests are answered with, as soon as the port is open."""
     url = f"http://127.0.0.1:{port}/"
     for _ in range(100):
-        answers = _docker("exec", "-i", container, "perl", "-", url, str(int(keepalive)), stdin=ASK)
+        answers = docker("exec", "-i", container, "perl", "-", url, str(int(keepalive)), stdin=ASK)
         if "599" not in answers:
             return answers
         time.sleep(0.1)
-    raise AssertionError(_docker("logs", container))
+    raise AssertionError(docker("logs", container))
 
 
 @pytest.mark.engine
@@ -103,9 +91,9 @@ def test_each_image_has_its_perl_and_answers_128_bytes(
 
     for keepalive in (True, False):
         assert _answers(container, target.port, keepalive=keepalive) == " ".join([f"200:{length}"] * 3)
-    assert _docker("exec", container, "perl", "-e", 'printf "%vd", $^V').startswith(f"{version}.")
+    assert docker("exec", container, "perl", "-e", 'printf "%vd", $^V').startswith(f"{version}.")
     # without it Plack parses requests in Perl, and the axis would compare something else
-    assert _docker("exec", container, "perl", "-MHTTP::Parser::XS", "-e", "print 1") == "1"
+    assert docker("exec", container, "perl", "-MHTTP::Parser::XS", "-e", "print 1") == "1"
 
 
 @pytest.mark.engine
@@ -113,8 +101,8 @@ def test_it_ends_at_the_first_signal_and_takes_its_workers_along(started: tuple[
     _, container = started
     _answers(container, target.port, keepalive=False)
 
-    _docker("kill", "--signal=TERM", container)
-    code = _docker("wait", container)
+    docker("kill", "--signal=TERM", container)
+    code = docker("wait", container)
 
-    state = json.loads(_docker("inspect", container))[0]["State"]
+    state = json.loads(docker("inspect", container))[0]["State"]
     assert (code, state["Running"], state["OOMKilled"]) == ("0", False, False)

@@ -124,7 +124,7 @@ def _values(project: Project, stack: Stack, place: Place) -> dict[str, str]:
         "workers": _workers(stack.workers),
         "axes": _axes(project.language),
         "sources": "\n".join(f"    {json.dumps(one)}," for one in _sources(project, place)),
-        "build_only": ", ".join(json.dumps(one) for one in _build_only(project)),
+        "build_only": _build_only(project),
         "edit": " edit: serve your own application instead." if stack.guess else "",
         "folder": place.inside(f"targets/{project.slug}"),
         "app_file": stack.app_file,
@@ -165,9 +165,10 @@ def _anchored(pattern: str) -> str:
     return pattern if pattern.startswith(("/", "!")) else f"/{pattern}"
 
 
-def _build_only(project: Project) -> list[str]:
+def _build_only(project: Project) -> str:
     folders = [name for name in _NOT_FELT if (project.top / name).is_dir()] if "**" in project.sources else []
-    return [_anchored(one) for one in (*project.build_only, *(f"{name}/**" for name in folders))]
+    patterns = [_anchored(one) for one in (*project.build_only, *(f"{name}/**" for name in folders))]
+    return f"build_only = {json.dumps(patterns)}\n" if patterns else ""
 
 
 def _language_values(project: Project, stack: Stack, place: Place) -> dict[str, str]:

@@ -11,6 +11,7 @@ from windtunnel.cli.project import Project, knowledge
 __all__ = ["Stack", "choose"]
 
 _PORT = 8080
+_COMPILER = ("gcc", "libc6-dev", "make")
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class _Python:
         dependencies, others = self._debian(project.requires)
         build, unknown = self._built_with()
         pip = ("python3-pip",) if project.installable or others or unknown else ()
-        compiler = ("build-essential", "python3-dev") if project.compiled else ()
+        compiler = (*_COMPILER, "g++", "python3-dev") if project.compiled else ()
         wanted = [server, self._known["frameworks"][framework] if framework else {}]
         needed = [one["package"] for one in wanted if "package" in one]
         found = dict.fromkeys(("python3", *pip, *compiler, *build, *sorted({*needed, *dependencies})))
@@ -256,9 +257,12 @@ class _Perl:
             module for module, package in known.items() if package is None and module not in project.modules
         )
         cpanm = ("cpanminus",) if others else ()
-        compiler = ("build-essential", "libperl-dev") if project.compiled else ("build-essential",) if others else ()
+        compiler = _COMPILER if project.compiled or others else ()
+        headers = ("libperl-dev",) if project.compiled else ()
         own = {self._debian(self._main), self._debian(self._main.replace("::", "-"))}
-        found = dict.fromkeys(("perl", *cpanm, *compiler, *sorted({*needed, *_texts(known.values())} - own - {""})))
+        found = dict.fromkeys(
+            ("perl", *cpanm, *compiler, *headers, *sorted({*needed, *_texts(known.values())} - own - {""}))
+        )
         return tuple(found), others
 
     def _debian(self, module: str) -> str | None:
