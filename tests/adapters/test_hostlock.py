@@ -154,4 +154,4 @@ def test_a_lock_file_full_of_something_else_does_no_harm() -> None:
     with _process() as holder:
         assert _line(holder) == "holds"
         with _process() as other:
-            assert f"process {holder.pid}," in _line(other)
+            assert f"(process {holder.pid}, in {Path.cwd()})" in _line(other)

@@ -264,7 +264,7 @@ def test_a_metric_is_known_exactly_when_a_good_launch_knows_it(launches: list[La
 
 
 def test_a_bad_launch_adds_no_number_and_hides_none() -> None:
-    fast = replace(material.LOAD, wall=1e-9, cpu=1e-9)
+    fast = replace(material.LOAD, wall=1e-9, cpu=1e-9, latency={0: 1000})
     bad = replace(material.LAUNCH, number=2, slices=(fast, material.SINGLE)).failing("invalid", "wrong length")
     with_bad, without = summarise([material.LAUNCH, bad]), summarise([material.LAUNCH])
     assert with_bad.metrics == without.metrics
