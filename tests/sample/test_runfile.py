@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import material
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import material
 from windtunnel.errors import ConfigError, StorageError
 from windtunnel.model import Answer, Launch
 from windtunnel.sample.runfile import FORMAT, VERSION, Failure, Header, Run, RunWriter, read_run
