@@ -110,11 +110,12 @@ def test_what_work_lets_out_is_raised_after_the_others_have_ended():
 def test_an_interruption_does_not_wait_for_what_is_running():
     """In a process of its own: Ctrl-C in the middle of work that would never end."""
     code = (
-        "import os, signal, threading\n"
+        "import os, signal, threading, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whoever runs the tests may have it ignored
         "from windtunnel.build.pool import run_all\n"
         "def work(item):\n"
         "    print(item, flush=True)\n"
+        "    time.sleep(0.5)\n"  # by then the main thread waits
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    threading.Event().wait()\n"
         "try:\n"
