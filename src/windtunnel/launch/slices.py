@@ -79,7 +79,7 @@ def _slice(
         body_bytes=result.body_bytes,
         total_bytes=result.total_bytes,
         status=dict(result.status),
-        failed=dict(result.failed),
+        failed=_failed(result, invalid),
         latency=build(result.latencies),
         mean_latency=result.mean_latency,
         generator_share=share,
@@ -88,6 +88,11 @@ def _slice(
         invalid=invalid,
         warnings=(*warnings, *_saturation(share, server)),
     )
+
+
+def _failed(result: LoadResult, invalid: str) -> dict[str, int]:
+    """What went wrong by kind. A workload may expect a 404, which the generator counts as failed on its own account."""
+    return {kind: count for kind, count in result.failed.items() if invalid or kind != "status"}
 
 
 def _share(cpu: Value, wall: float) -> Value:
