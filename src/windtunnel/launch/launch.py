@@ -197,7 +197,11 @@ def _start(containers: _Containers, case: Case, resolved: ResolvedLaunch) -> Run
     cgroup, cpusets = sidecar.watch([target])
     answer = _checked(engine, sidecar, case, resolved, target)
     running = Running(context, case, resolved, target, holder, sidecar, pinning, cgroup, answer, time_to_ready)
-    running.warnings = (*containers.warnings, *_doubts(pinning, cgroup, cpusets[0], case, resolved))
+    running.warnings = (
+        *resolved.warnings,
+        *containers.warnings,
+        *_doubts(pinning, cgroup, cpusets[0], case, resolved),
+    )
     running.mark_idle()
     return running
 

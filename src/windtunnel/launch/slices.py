@@ -91,7 +91,7 @@ def _slice(
 
 
 def _failed(result: LoadResult, invalid: str) -> dict[str, int]:
-    """What went wrong by kind. A workload may expect a 404, which the generator counts as failed on its own account."""
+    """What went wrong by kind. A workload may expect a 404, which the generator by itself counts as failed."""
     return {kind: count for kind, count in result.failed.items() if invalid or kind != "status"}
 
 
