@@ -5,6 +5,7 @@ it is left on the engine.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 import uuid
@@ -121,14 +122,17 @@ def test_ended_while_building(suite: Suite, number: signal.Signals) -> None:
 
 
 def test_what_a_dead_command_left_is_removed_by_the_next(long: Suite) -> None:
-    with long.command(*LONG) as command:
-        command.until_loading()
-        kill_with_watchdog(command)
-        left = len(command.containers())
-        assert left
-        done = long.run("run", "Server.ok", "--quick")
-        until(lambda: not command.containers(), "the next command removes them", 5)
-    done.expect(0, r"removed \d+ containers? that an earlier command had left behind")
+    said = r"removed \d+ containers? that an earlier command had left behind"
+    for _ in range(3):  # any windtunnel on this engine is "the next": another one may be faster than ours
+        with long.command(*LONG) as command:
+            command.until_loading()
+            kill_with_watchdog(command)
+            assert command.containers()
+            done = long.run("run", "Server.ok", "--quick").expect(0)
+            command.gone()
+        if re.search(said, done.err):
+            return
+    pytest.fail(f"nothing was said of it:\n{done.err}")
 
 
 def test_the_second_command_waits_and_leaves_the_first_one_alone(long: Suite) -> None:

@@ -7,8 +7,8 @@ import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -111,25 +111,26 @@ class _Run:
         path = self._path(project)
         with watched(project.engine, self.id):
             jobs, broken = self._build(project, cases)
-            with closing(RunWriter(path)) as writer:
-                self._run(project, writer, cases, jobs, [*skipped, *broken])
-                return self._report(writer, path)
+            try:
+                self._run(project, path, cases, jobs, [*skipped, *broken])
+            except Interrupted:
+                if path.exists():
+                    tell(f"what was measured so far is in {path}")
+                raise
+            return self._report(path)
 
     def _run(
-        self, project: Project, writer: RunWriter, cases: Sequence[Case], jobs: Sequence[Job], failures: list[Failure]
+        self, project: Project, path: Path, cases: Sequence[Case], jobs: Sequence[Job], failures: Sequence[Failure]
     ) -> None:
         """Measure what could be built; where nothing could, the machine is not waited for."""
-        try:
-            if not jobs:
-                self._begin(project, writer, cases, failures, None)
+        if not jobs:
+            with _begun(path, self._header(project, cases, None), failures):
                 return
-            with project.measuring(self.id, owner_token(), None, tell) as context:
-                self._begin(project, writer, cases, failures, context.host)
-                self._measure(project, writer, context, jobs)
-        except Interrupted:
-            if not writer.empty:
-                tell(f"what was measured so far is in {writer.path}")
-            raise
+        with (
+            project.measuring(self.id, owner_token(), None, tell) as context,
+            _begun(path, self._header(project, cases, context.host), failures) as writer,
+        ):
+            self._measure(project, writer, context, jobs)
 
     def _path(self, project: Project) -> Path:
         path = self.options.output or project.suite.root / ".windtunnel" / "runs" / f"{self.id}.jsonl"
@@ -180,33 +181,21 @@ class _Run:
                 jobs.append(Job(case, project.arm.name, result))
         return jobs, broken
 
-    def _begin(
-        self,
-        project: Project,
-        writer: RunWriter,
-        cases: Sequence[Case],
-        failures: Sequence[Failure],
-        host: Host | None,
-    ) -> None:
-        """The header, and what is known already: cases that are not there or can't be built."""
+    def _header(self, project: Project, cases: Sequence[Case], host: Host | None) -> Header:
         plan, launches = self._plan(project)
-        writer.header(
-            Header(
-                id=self.id,
-                created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                windtunnel=__version__,
-                command=("windtunnel", *sys.argv[1:]),
-                project=project.suite.project,
-                seed=self.id,
-                plan=plan,
-                launches=launches,
-                arms=(project.arm_facts(self.options.commit or "worktree"),),
-                cases=tuple(cases),
-                host=host,
-            )
+        return Header(
+            id=self.id,
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            windtunnel=__version__,
+            command=("windtunnel", *sys.argv[1:]),
+            project=project.suite.project,
+            seed=self.id,
+            plan=plan,
+            launches=launches,
+            arms=(project.arm_facts(self.options.commit or "worktree"),),
+            cases=tuple(cases),
+            host=host,
         )
-        for failure in failures:
-            writer.failure(failure)
 
     def _measure(self, project: Project, writer: RunWriter, context: LaunchContext, jobs: Sequence[Job]) -> None:
         plan, launches = self._plan(project)
@@ -223,10 +212,10 @@ class _Run:
                     writer.sizes(case, work.sizes[case])
                 noted = set(work.sizes)
 
-    def _report(self, writer: RunWriter, path: Path) -> Exit:
-        measured = read_run(path)
-        code = _outcome(measured)
-        writer.end(exit=int(code), seconds=time.monotonic() - self.began, build_seconds=self.build_seconds)
+    def _report(self, path: Path) -> Exit:
+        code = _outcome(read_run(path))
+        with closing(RunWriter(path)) as writer:
+            writer.end(exit=int(code), seconds=time.monotonic() - self.began, build_seconds=self.build_seconds)
         run = read_run(path)
         as_json = self.options.as_json
         tell(f"run file: {path}")
@@ -235,6 +224,19 @@ class _Run:
             kept=f"everything measured is in {path}",
         )
         return code
+
+
+@contextmanager
+def _begun(path: Path, header: Header, failures: Sequence[Failure]) -> Iterator[RunWriter]:
+    """The run file with its header, and what is known already: cases that are not there or can't be built.
+
+    Made as late as that, so that there is never one that nothing is in.
+    """
+    with closing(RunWriter(path)) as writer:
+        writer.header(header)
+        for failure in failures:
+            writer.failure(failure)
+        yield writer
 
 
 class _Watch:
