@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from suites import Suite
@@ -12,9 +13,10 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 KEEPALIVE = r"Hello\.(time_request|track_cpu_per_request)\('keepalive'\)"
 
 
-def _flagged(output: str) -> set[str]:
-    """The benchmarks in asv's table that it calls worse."""
-    return {line.split()[-1].partition("(")[0] for line in output.splitlines() if re.match(r"\|\s*\+", line)}
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_recorded(past: Suite) -> None:
+    """asv compares whatever is saved: a single quick launch of another test would be called a change."""
+    shutil.rmtree(past.root / ".asv" / "results", ignore_errors=True)
 
 
 def test_a_planted_slowdown_is_found(past: Suite) -> None:
@@ -35,6 +37,14 @@ def test_nothing_is_flagged_where_the_images_are_the_same(past: Suite) -> None:
     assert "building hello" not in output
     launches = [past.run_files(commit)["http.Hello(keepalive)"].launches for commit in (old, new)]
     assert len({launch.identity for side in launches for launch in side}) == 1
+
+
+def test_where_a_case_fails_there_is_a_way_on(past: Suite) -> None:
+    old, new = past.commits["readme only"], past.commits["does not build"]
+    output = past.asv("continuous", "--quick", "--bench", KEEPALIVE, old, new, code=2)
+
+    assert "compares nothing once a case has failed" in output
+    assert "asv compare" in output
 
 
 def test_with_other_rounds_every_launch_is_one_sample_of_every_metric(past: Suite) -> None:

@@ -105,10 +105,13 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
         if "run" in args[:2] and timeout is not None:
             kwargs["timeout"] = timeout  # asv itself listens to `-a timeout` only where a class names none
         try:
-            return util.check_output([sys.executable, *args], env=environment, **kwargs)
+            result = util.check_output([sys.executable, *args], env=environment, **kwargs)
         finally:
             self._discovered = self._discovered or "discover" in args[:2]
             _clean_up()
+        if "run" in args[:2]:
+            _note_failure(result[-1])
+        return result
 
 
 class _Terminal:
@@ -173,11 +176,30 @@ def _clean_up() -> None:
             sweep(DockerEngine(), _call.id)
 
 
+_failures = 0
+
+
+def _note_failure(exit_status: int) -> None:
+    global _failures  # noqa: PLW0603 - see `_begin`
+    _failures += exit_status != 0
+
+
 def _at_end() -> None:
     """The last thing asv's process does. A second Ctrl-C must not stop it half-way."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     _clean_up()
+    if _failures and _command() == "Continuous":
+        log.warning(
+            "asv continuous compares nothing once a case has failed. What was measured is saved: "
+            "`asv compare BASE HEAD` compares it, and `windtunnel compare BASE HEAD` judges case by case."
+        )
+        log.flush()
+
+
+def _command() -> str:
+    """The name of asv's class for the command that runs, or ""."""
+    return str(getattr(getattr(getattr(_arguments, "func", None), "__self__", None), "__name__", ""))
 
 
 def _warn_quick(arguments: argparse.Namespace) -> None:
@@ -185,7 +207,7 @@ def _warn_quick(arguments: argparse.Namespace) -> None:
     if getattr(arguments, "quick", False) and not getattr(arguments, "dry_run", False) and not unsaved:
         log.warning(
             "--quick is one launch and one slice: enough to see that everything runs. Its figures replace saved "
-            "samples of the same commits; add --dry-run to keep those."
+            "samples of the same commits, and asv compares them like sound ones; add --dry-run to keep them out."
         )
 
 
@@ -200,8 +222,7 @@ def _begin() -> None:
     """Once per asv command that measures: the call, the machine's name, the clean-up that nothing can skip."""
     global _call, _arguments  # noqa: PLW0603 - asv gives a plug-in nothing else to keep its state in
     _arguments = _parsed()
-    command = getattr(getattr(getattr(_arguments, "func", None), "__self__", None), "__name__", "")
-    if _arguments is None or command not in _MEASURING:
+    if _arguments is None or _command() not in _MEASURING:
         return
     introduce_machine()
     _warn_quick(_arguments)
