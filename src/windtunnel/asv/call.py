@@ -105,6 +105,11 @@ class Call:
         """Put them into this process's environment: asv hands it on to every benchmark process."""
         os.environ.update(self.environment())
 
+    @property
+    def arm(self) -> str:
+        """What messages and run files call the side under measurement."""
+        return self.commit[:8] or "worktree"
+
     def run_file(self, case: Case) -> Path:
         """Where the launches of a case at this call's commit are kept, whole."""
         return self.case_file(case, "jsonl")

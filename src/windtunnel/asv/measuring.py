@@ -39,7 +39,7 @@ class Resolved:
 @cache
 def _project() -> Project:
     call = current_call()
-    return open_project(call.root, commit=call.commit, repository=call.repository, tell=_tell)
+    return open_project(call.root, commit=call.commit, repository=call.repository, tell=_tell, name=call.arm)
 
 
 _resolved: dict[str, Resolved] = {}
@@ -74,7 +74,7 @@ def launch_case(case: Case, count: int) -> None:
 
 def _launch(resolved: Resolved, work: Measurement, count: int) -> None:
     call, case = resolved.call, resolved.case
-    job = Job(case, call.commit or "worktree", resolved.launch)
+    job = Job(case, call.arm, resolved.launch)
     known = call.sizes(case)
     work.sizes = {case.id: known} if known else {}
     number = len(seen(case))

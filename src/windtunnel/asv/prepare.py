@@ -53,7 +53,12 @@ def prepare_commit(call: Call, selected: Callable[[Sequence[str]], bool], announ
     """
     progress = _Announced(announcer)
     project = open_project(
-        call.root, commit=call.commit, repository=call.repository, tell=announcer.say, progress=progress
+        call.root,
+        commit=call.commit,
+        repository=call.repository,
+        tell=announcer.say,
+        progress=progress,
+        name=call.arm,
     )
     cases = [case for case in discover(project.suite).cases if selected(asv_names(case))]
     if load_image_needed(project.engine):
