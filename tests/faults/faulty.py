@@ -213,7 +213,7 @@ class Suite:
 
     def run(self, *arguments: str | Path, **environment: str) -> Done:
         """A command from its beginning to its end; nothing of it is left on the engine."""
-        with self.command(*arguments, **environment) as command:
+        with self.command(*arguments, stdout=None, stderr=None, **environment) as command:
             done = command.wait()
             if "DOCKER_HOST" not in environment:
                 command.gone()

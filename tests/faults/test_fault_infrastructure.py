@@ -92,7 +92,7 @@ def test_a_full_disk_under_everything_that_is_kept(suite: Suite) -> None:
 @pytest.mark.parametrize("where", ["output", "state"])
 def test_a_read_only_folder_is_noticed_before_anything_is_built(suite: Suite, tmp_path: Path, where: str) -> None:
     folder = suite.path / ".windtunnel" if where == "state" else tmp_path / "fixed"
-    arguments = ["--output", folder / "run.jsonl"] if where == "output" else []
+    arguments: list[str | Path] = ["--output", folder / "run.jsonl"] if where == "output" else []
     with mounted(folder, "ro"):
         done = suite.run("run", "SlowBuild", "--quick", *arguments)
     done.expect(6, f"cannot write {folder}/.*: Read-only file system", "another place with --output")
