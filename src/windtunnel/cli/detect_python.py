@@ -23,7 +23,7 @@ _RECIPES = ("pyproject.toml", "setup.py", "setup.cfg")
 _CONFIGURATION = (
     *_RECIPES,
     *("MANIFEST.in", "hatch_build.py", "build.py", "meson.build", "CMakeLists.txt", "Cargo.toml", "Cargo.lock"),
-    *("VERSION", "VERSION.txt", "requirements*.txt"),
+    *("VERSION", "VERSION.txt"),
 )
 _NOT_PACKAGES = {
     *("test", "tests", "testing", "doc", "docs", "example", "examples", "benchmark", "benchmarks", "targets"),
@@ -76,7 +76,7 @@ def python_project(top: Path, own: str) -> Project | None:
         name=metadata.name or top.name,
         language="python",
         found=found[0],
-        sources=("**",) if compiled else (*existing(top, _CONFIGURATION), *layout.sources),
+        sources=("**",) if compiled else (*existing(top, _CONFIGURATION), *_listed(top), *layout.sources),
         build_only=tuple(dict.fromkeys((*papers(top), *_inside(top, metadata.papers)))),
         modules=_likely_first(layout.modules, metadata.name),
         requires=requires,
@@ -91,6 +91,12 @@ def _installable(top: Path) -> bool:
     """A pyproject.toml may hold nothing but the settings of tools."""
     pyproject = _toml(top / "pyproject.toml")
     return bool(existing(top, ("setup.py", "setup.cfg"))) or "project" in pyproject or "build-system" in pyproject
+
+
+def _listed(top: Path) -> list[str]:
+    """The lists of requirements that a recipe reads. The others are for people."""
+    recipes = "".join(read(top / name) for name in _RECIPES)
+    return [name for name in existing(top, ("requirements*.txt",)) if name in recipes]
 
 
 # ---------------- the recipes

@@ -162,8 +162,8 @@ def _suite_steps(directory: Path) -> list[str]:
     go = _go(directory)
     return [
         *lines,
-        f"Then commit it, and see whether it runs: {go}asv run --quick HEAD^!",
-        f"Compare two commits: {go}asv continuous {place.branch} HEAD",
+        f"See whether it runs: {go}windtunnel run --quick",
+        f"Commit it; then compare two commits: {go}asv continuous {place.branch} HEAD",
     ]
 
 
@@ -183,8 +183,8 @@ def _example_steps(directory: Path) -> list[str]:
         "",
         "A sample project: hello/ is a small web application, served by waitress. Make it a repository:",
         f"  {go}git init -b main && git add -A && git commit -m 'Say hello'",
-        "Measure that commit once, quickly:",
-        "  asv run --quick HEAD^!",
+        "See whether it runs:",
+        "  windtunnel run --quick",
         "Make hello/app.py slower, commit, and see whether it is noticed:",
         "  asv continuous HEAD~1 HEAD",
     ]

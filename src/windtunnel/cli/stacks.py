@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from windtunnel.cli.project import Project, knowledge
+from windtunnel.cli.project import Entry, Project, knowledge
 
 __all__ = ["Stack", "choose"]
 
@@ -166,7 +166,7 @@ class _Python:
         return known, tuple(text for name, text in requires.items() if name not in packages)
 
     def _environment(self) -> tuple[str, ...]:
-        table = self._known["version"]
+        table = self._known["environment"]
         return tuple(dict.fromkeys(table[name] for name in self._project.build if name in table))
 
 
@@ -182,21 +182,20 @@ class _Perl:
     def stack(self) -> Stack:
         entry = self._project.entry
         framework = next((name for name in self._known["frameworks"] if self._needs(name)), None)
-        if entry and entry.module == "psgi":
-            return self._plackup("", f"/src/{entry.name}", "the workload asks for /: name the path that matters")
-        if entry:
-            return self._mojo("", f"/src/{entry.name}")
+        if entry and self._main != framework:  # a framework's scripts are not what it serves
+            return self._entry(entry)
         if framework == "Mojolicious":
-            guess = (
-                "" if self._main == framework else "app.pl is a small Mojolicious application: serve your own there"
-            )
-            return replace(self._mojo("perl/mojo.pl", "app.pl"), guess=guess)
+            return replace(self._mojo("perl/mojo.pl", "app.pl"), guess=self._small(framework, "app.pl"))
         if framework:
-            return self._plackup("perl/dancer2.psgi", "app.psgi", self._small(framework))
+            return self._plackup("perl/dancer2.psgi", "app.psgi", self._small(framework, "app.psgi"))
         return self._library()
 
-    def _small(self, framework: str) -> str:
-        return "" if self._main == framework else f"app.psgi is a small {framework} application: serve your own there"
+    def _entry(self, entry: Entry) -> Stack:
+        path, guess = f"/src/{entry.name}", "the workload asks for /: name the path that matters"
+        return replace(self._mojo("", path) if entry.module == "script" else self._plackup("", path, ""), guess=guess)
+
+    def _small(self, framework: str, file: str) -> str:
+        return "" if self._main == framework else f"{file} is a small {framework} application: serve your own there"
 
     def _needs(self, module: str) -> bool:
         return module == self._main or module in self._project.requires
@@ -204,10 +203,11 @@ class _Perl:
     def _library(self) -> Stack:
         """A server or a middleware of Plack tells what it is by its place; any other module is only loaded."""
         modules = self._project.modules
-        if any(module.startswith("Plack::Handler::") for module in modules):
+        if self._handler():
             return self._plackup("perl/server.psgi", "app.psgi", "")
         if any(module.startswith("Plack::Middleware::") for module in modules):
-            return self._plackup("perl/middleware.psgi", "app.psgi", "")
+            guess = "app.psgi enables the middleware without options: add those that it needs"
+            return self._plackup("perl/middleware.psgi", "app.psgi", guess)
         guess = "app.psgi only loads the project: call there what is to be measured"
         return self._plackup("perl/library.psgi", "app.psgi", guess)
 
@@ -227,13 +227,18 @@ class _Perl:
             guess=guess,
         )
 
+    def _handler(self) -> str | None:
+        """What `plackup -s` calls the project, if it is a server. Plack itself has a handler for each of many."""
+        prefix = "Plack::Handler::"
+        own = [module.removeprefix(prefix) for module in self._project.modules if module.startswith(prefix)]
+        return own[0] if own and self._main != "Plack" else None
+
     def _server(self) -> tuple[str, Mapping[str, Any]]:
-        """The project's own handler, else one that it needs, else Starlet."""
+        """The project's own, else one that it needs, else Starlet."""
         table: Mapping[str, Mapping[str, Any]] = self._known["servers"]
-        for module in self._project.modules:
-            if module.startswith("Plack::Handler::") and module.count("::") == 2:
-                own = module.rpartition("::")[2]
-                return own, {key: value for key, value in table.get(own, {}).items() if key != "package"}
+        own = self._handler()
+        if own:
+            return own, {key: value for key, value in table.get(own, {}).items() if key != "package"}
         server = next((name for name in table if name in self._project.requires), "Starlet")
         return server, table[server]
 
@@ -246,7 +251,6 @@ class _Perl:
             command=("perl", path, "daemon", "-m", "production", "-l", f"http://*:{_PORT}"),
             packages=packages,
             others=others,
-            guess="" if app else "the workload asks for /: name the path that matters",
         )
 
     def _packages(self, *needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
