@@ -118,13 +118,18 @@ class ContainerState:
 
 @dataclass(frozen=True)
 class ContainerInfo:
-    """A line of the engine's list of containers."""
+    """A line of the engine's list of containers.
+
+    `build_step` tells one that the classic builder made to write down metadata: it lives for milliseconds, unless the
+    build is given up just then.
+    """
 
     id: str
     name: str
     labels: Mapping[str, str]
     running: bool
     created: float
+    build_step: bool = False
 
 
 class Channel(Protocol):

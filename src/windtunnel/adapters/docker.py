@@ -325,4 +325,5 @@ def _container_infos(entries: list[dict[str, Any]]) -> Iterator[ContainerInfo]:
             labels=dict(entry.get("Labels") or {}),
             running=entry.get("State") == "running",
             created=float(entry.get("Created") or 0),
+            build_step=entry.get("State") == "created" and "#(nop)" in (entry.get("Command") or ""),
         )

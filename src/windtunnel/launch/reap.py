@@ -12,6 +12,7 @@ __all__ = ["OWNER_LABEL", "reap_group", "reap_stale", "stale"]
 
 OWNER_LABEL = "windtunnel.owner"
 _FOREIGN_AGE = 24 * 3600.0
+_STEP_AGE = 60.0
 
 
 def stale(
@@ -21,13 +22,13 @@ def stale(
 
     `alive` tells of an owner label's value: True, False, or None where this machine can't know. What has no owner
     was not started by windtunnel: a container that somebody runs by hand from one of its images inherits the image's
-    label, and so does a step of a build upon it. Pure.
+    label, and so does a step of a build upon it. Only what a build given up has left of its steps goes too. Pure.
     """
 
     def left_behind(container: ContainerInfo) -> bool:
         owner = container.labels.get(OWNER_LABEL)
         if not owner:
-            return False
+            return container.build_step and now - container.created > _STEP_AGE
         known = alive(owner)
         return not known if known is not None else now - container.created > _FOREIGN_AGE
 
