@@ -39,7 +39,8 @@ _EPHEMERAL = {"net.ipv4.ip_local_port_range": "10240 65535", "net.ipv4.tcp_tw_re
 class LaunchContext:
     """What all launches of a command share: the engine, its machine, the load image, the labels.
 
-    `aborting`, once set, keeps threads that are still starting launches from creating more containers.
+    `aborting`, once set, keeps threads that are still starting launches from creating more containers. `mounts` is
+    what the side-car sees of its machine, read-only: the cgroups; without them CPU comes from the engine.
     """
 
     engine: Engine
@@ -47,6 +48,7 @@ class LaunchContext:
     load_image: str
     labels: Mapping[str, str]
     aborting: threading.Event = field(default_factory=threading.Event)
+    mounts: Mapping[str, str] = field(default_factory=lambda: CGROUPS)
 
 
 @dataclass
@@ -217,7 +219,7 @@ def _create_sidecar(containers: _Containers, pinning: Pinning, resolved: Resolve
         cpuset=pinning.generator,
         network="none",
         sysctls={**_EPHEMERAL, **reserved},
-        read_only_mounts=CGROUPS,
+        read_only_mounts=containers.context.mounts,
         interactive=True,
     )
     return containers.create("load side-car", spec)

@@ -1,0 +1,188 @@
+"""Launches on a real engine: what the pieces around the target see and do."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from windtunnel.adapters.docker import DockerEngine
+from windtunnel.adapters.project import labels_for
+from windtunnel.errors import InvalidLoad, LaunchFailed
+from windtunnel.launch.launch import LaunchContext, Running, launched
+from windtunnel.launch.session import open_context
+from windtunnel.launch.slices import SliceRequest
+from windtunnel.model import Case, Expect, LaunchPlan, Ready, ResolvedLaunch, Slice, Variant, Workload
+from windtunnel.ports import LABEL
+from windtunnel.sample.measure import Job, Measurement
+from windtunnel.sample.summary import launch_metrics
+from windtunnel.units import Missing
+
+pytestmark = pytest.mark.engine
+
+SERVER = """
+import http.server, os, socket, sys, time
+need = os.environ.get("NEED")
+if need:
+    socket.create_connection(("127.0.0.1", int(need)), 1).close()
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16  # one write an answer: two would wait for a delayed acknowledgement
+    def do_GET(self):
+        body = b"x" * 100
+        if self.path == "/net":
+            body = ",".join(sorted(os.listdir("/sys/class/net"))).encode()
+        self.send_response(200)
+        wish = self.headers.get("Connection", "").lower()
+        if wish in ("close", "keep-alive"):  # HTTP/1.0 clients (ab) want to hear the one, h2load and wrk the other
+            self.send_header("Connection", wish)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("0.0.0.0", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+
+
+class Silent:
+    """Nobody watches."""
+
+    def starting(self, jobs: object) -> None:
+        """Not told."""
+
+    def loading(self, job: object, number: int) -> None:
+        """Not told."""
+
+    def done(self, launch: object) -> None:
+        """Not told."""
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[LaunchContext]:
+    labels = labels_for(f"test-launches-{os.getpid()}-{secrets.token_hex(3)}")
+    with open_context(DockerEngine(), labels, lambda _: None) as opened:
+        yield opened
+
+
+def server(context: LaunchContext, name: str = "web", port: int = 8080, **env: str) -> ResolvedLaunch:
+    """A small server in the load image: it has a Python, and every machine that measures has it."""
+    return ResolvedLaunch(
+        name,
+        context.load_image,
+        "no digest",
+        port,
+        env=(("PORT", str(port)), *env.items()),
+        command=("python3", "-u", "-c", SERVER),
+        ready=Ready(timeout=10.0),
+    )
+
+
+def case(**workload: object) -> Case:
+    return Case("bench.Web", (), Variant("web"), replace(Workload(expect=Expect(length=100)), **workload))
+
+
+def load(running: Running, requests: int = 200, concurrency: int = 4) -> Slice:
+    return running.load(SliceRequest("load", requests, concurrency, 20.0))
+
+
+def test_a_launch_is_alone_with_its_loopback(context: LaunchContext) -> None:
+    work = case(path="/net", expect=Expect(length=2))  # "lo"
+    with launched(context, work, server(context)) as running:
+        assert running.answer.length == 2
+
+
+def test_target_and_generator_run_where_they_were_pinned(context: LaunchContext) -> None:
+    with launched(context, case(), server(context)) as running:
+        _, cpusets = running.sidecar.watch([running.target, running.holder])
+    if running.pinning.server:
+        assert cpusets == (running.pinning.server, running.pinning.generator)
+        assert running.pinning.server != running.pinning.generator
+    else:
+        assert running.pinning.note in running.warnings
+
+
+def test_cpu_comes_from_the_cgroup_and_from_the_engine_where_that_is_hidden(context: LaunchContext) -> None:
+    with launched(context, case(), server(context)) as running:
+        read = load(running, 2000)
+    blind = replace(context, mounts={})
+    with launched(blind, case(), server(context)) as running:
+        asked = load(running, 2000)
+        assert any("engine's statistics" in warning for warning in running.warnings)
+        assert isinstance(running.memory()[0], Missing)
+    assert read.invalid == asked.invalid == ""
+    assert isinstance(read.cpu, float)
+    assert isinstance(asked.cpu, float)
+    # The same work on the same machine: the coarse way must tell the same order of size, or it reads something else.
+    assert read.cpu / 4 < asked.cpu < read.cpu * 4
+
+
+def test_services_are_up_before_the_target(context: LaunchContext) -> None:
+    backend = server(context, "backend", 9000)
+    target = replace(server(context, NEED="9000"), services=(backend,))
+    with launched(context, case(), target) as running:
+        assert load(running).invalid == ""
+
+
+def test_without_its_service_the_same_target_does_not_start(context: LaunchContext) -> None:
+    with (
+        pytest.raises(LaunchFailed, match=r"web ended \(exit code 1\)") as caught,
+        launched(context, case(), server(context, NEED="9000")),
+    ):
+        pass
+    assert "ConnectionRefusedError" in caught.value.detail
+
+
+def test_a_service_that_never_listens_is_named(context: LaunchContext) -> None:
+    deaf = replace(server(context, "backend", 9000), command=("sleep", "60"), ready=Ready(timeout=1.0))
+    target = replace(server(context), services=(deaf,))
+    with (
+        pytest.raises(LaunchFailed, match="service backend does not listen on port 9000"),
+        launched(context, case(), target),
+    ):
+        pass
+
+
+def test_a_wrong_answer_is_found_before_any_load(context: LaunchContext) -> None:
+    work = case(expect=Expect(length=99))
+    with pytest.raises(InvalidLoad, match="100 bytes instead of 99"), launched(context, work, server(context)):
+        pass
+
+
+def test_too_few_workers_are_warned_of(context: LaunchContext) -> None:
+    with launched(context, case(concurrency=8), replace(server(context), workers=2)) as running:
+        assert any("8 kept-alive connections on 2 workers" in warning for warning in running.warnings)
+
+
+@pytest.mark.parametrize("generator", ["h2load", "ab", "wrk"])
+@pytest.mark.parametrize("keepalive", [True, False])
+def test_every_generator_measures(context: LaunchContext, generator: str, keepalive: bool) -> None:
+    work = case(generator=generator, keepalive=keepalive, concurrency=2)
+    kept = []
+    measuring = Measurement(context, LaunchPlan(slices=2, single_slices=1), kept.append, Silent(), "seed")
+    (launch,) = measuring.batch([(Job(work, "head", server(context)), 1)])
+    assert (launch.outcome, launch.reason) == ("ok", "")
+    assert kept == [launch]
+    metrics = launch_metrics(launch)
+    for name in (
+        "cpu_per_request",
+        "time_per_request",
+        "response_time",
+        "throughput",
+        "time_to_ready",
+        "peak_memory",
+    ):
+        value = metrics[name]
+        assert isinstance(value, float), (name, value)
+        assert value > 0
+    assert sum(one.requests for one in launch.slices if one.role != "warmup") > 0
+
+
+def test_nothing_is_left_behind(context: LaunchContext) -> None:
+    with launched(context, case(), server(context)):
+        pass
+    left = context.engine.containers(f"{LABEL}={context.labels[LABEL]}")
+    assert left == ()
