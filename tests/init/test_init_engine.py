@@ -18,7 +18,7 @@ from windtunnel.cli.stacks import choose
 from windtunnel.ports import BuildRequest
 
 # to build an image takes a while; what is particular to these is in another image as well
-COVERED = ("python framework user", "python scripts", "python setup.cfg", "perl middleware")
+COVERED = ("python factory", "python framework user", "python scripts", "python setup.cfg", "perl middleware")
 
 
 @pytest.fixture

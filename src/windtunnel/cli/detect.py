@@ -67,8 +67,8 @@ def _instructions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _port(rest: str) -> int | None:
-    match = re.match(r"(\d+)", rest)
-    return int(match[1]) if match else None
+    match = re.match(r"([0-9]{1,5})(?![0-9])", rest)
+    return int(match[1]) if match and 0 < int(match[1]) < 65536 else None
 
 
 def _copied(rest: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -156,7 +157,7 @@ def _from_setup_py(text: str, metadata: _Metadata) -> None:
     """The literal arguments of `setup(...)`; whatever is computed stays unknown."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) == "setup":
@@ -169,7 +170,7 @@ def _from_argument(keyword: ast.keyword, metadata: _Metadata) -> None:
         metadata.compiled = True
     try:
         value = ast.literal_eval(keyword.value)
-    except ValueError:
+    except (ValueError, TypeError, MemoryError, RecursionError):
         return
     if keyword.arg == "name" and isinstance(value, str):
         metadata.name = metadata.name or value
@@ -181,7 +182,9 @@ def _from_argument(keyword: ast.keyword, metadata: _Metadata) -> None:
 
 def _inside(top: Path, names: Iterable[str]) -> tuple[str, ...]:
     """Named files as patterns; what is not in the repository is left to the build to complain of."""
-    return tuple(name for name in names if not name.startswith(("/", "..")) and any(top.glob(name)))
+    paths = (posixpath.normpath(name) for name in names if name.strip())
+    inside = [path for path in paths if path != "." and ".." not in path.split("/") and not path.startswith("/")]
+    return tuple(path for path in inside if any(top.glob(path)))
 
 
 # ---------------- dependencies
