@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import tarfile
+import zipfile
 from collections.abc import Iterable
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.adapters.git import CommitTree, WorkTree
-from windtunnel.build.context import DOCKERFILE, Context, select, tar
+from windtunnel.build.context import DOCKERFILE, EPOCH, Context, select, tar
 from windtunnel.errors import ConfigError, VariantMissing, WindtunnelError
 from windtunnel.model import Target
 from windtunnel.ports import SourceFile
@@ -236,7 +238,7 @@ def test_the_stream_has_the_files_as_they_are_and_nobodys_time_or_name():
     stream = tar(files)
     found = members(stream)
     assert list(found) == ["b", "a", "b/link", "b/run", files[3].path]
-    assert all((m.mtime, m.uid, m.gid, m.uname, m.gname) == (0, 0, 0, "", "") for m in found.values())
+    assert all((m.mtime, m.uid, m.gid, m.uname, m.gname) == (EPOCH, 0, 0, "", "") for m in found.values())
     assert (found["b/run"].mode, found["a"].mode, found["b"].mode) == (0o755, 0o644, 0o755)
     assert found["b/link"].issym() and found["b/link"].linkname == "../a"
     assert tar(reversed(files)) == stream
@@ -259,3 +261,11 @@ def test_the_stream_holds_exactly_what_was_put_in(files):
 def test_the_dockerfile_travels_under_a_name_of_its_own():
     context = Context("FROM a", "x/Dockerfile", (SourceFile("a", 0o644, b"1"),), (SourceFile("b", 0o644, b"2"),))
     assert set(members(context.tar())) == {"a", "b", ".dockerignore", DOCKERFILE}
+
+
+def test_a_wheel_can_be_made_of_the_files() -> None:
+    # What flit and others do: zip files with their own times, which zipfile refuses before 1980.
+    stamp = datetime.datetime.fromtimestamp(EPOCH, datetime.UTC)
+    zipfile.ZipInfo("a", stamp.timetuple()[:6])
+    with pytest.raises(ValueError, match="1980"):
+        zipfile.ZipInfo("a", datetime.datetime.fromtimestamp(0, datetime.UTC).timetuple()[:6])

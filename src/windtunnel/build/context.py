@@ -13,10 +13,14 @@ from windtunnel.errors import ConfigError, VariantMissing, WindtunnelError
 from windtunnel.model import Target
 from windtunnel.ports import ABSENT_SUBMODULE, SourceFile, SourceTree
 
-__all__ = ["DOCKERFILE", "Context", "select", "tar"]
+__all__ = ["DOCKERFILE", "EPOCH", "Context", "select", "tar"]
 
 DOCKERFILE = ".windtunnel.Dockerfile"
 """What the Dockerfile is called in the tar stream. It can't be COPYed from there."""
+
+EPOCH = 315_619_200
+"""When every file of a context was changed: 2 January 1980 (UTC). Constant, so that the same files make the same
+image; not 0, because zip files (so: wheels) know no time before 1980, and their makers fail on one."""
 
 _IGNORE = ".dockerignore"
 # Both builders drop these two from the context before the first COPY, and neither is read as anybody's own rules.
@@ -205,7 +209,7 @@ def _add(archive: tarfile.TarFile, file: SourceFile) -> None:
 
 def _member(path: str, mode: int, kind: bytes) -> tarfile.TarInfo:
     member = tarfile.TarInfo(path)
-    member.type, member.mode, member.mtime = kind, mode, 0
+    member.type, member.mode, member.mtime = kind, mode, EPOCH
     return member
 
 
