@@ -298,4 +298,15 @@ def test_equal_warnings_are_told_once_in_the_order_of_launches() -> None:
     two = replace(
         material.LAUNCH, number=2, warnings=("b", "c"), slices=(replace(material.LOAD, warnings=("d", "a")),)
     )
-    assert summarise([two, one]).warnings == ("a", "b", "c", "d")
+    slices = sum(slice_.role != "warmup" for launch in (one, two) for slice_ in launch.slices)
+    share = f"(in 1 of {slices} slices)"
+    assert summarise([two, one]).warnings == ("a", "b", "c", f"d {share}", f"a {share}")
+
+
+@pytest.mark.parametrize(
+    ("having", "told"),
+    [(0, ()), (1, ()), (2, ("w (in 2 of 20 slices)",)), (19, ("w (in 19 of 20 slices)",)), (20, ("w",))],
+)
+def test_a_warning_that_few_slices_have_is_not_told(having: int, told: tuple[str, ...]) -> None:
+    slices = tuple(replace(material.LOAD, warnings=("w", "w") if number < having else ()) for number in range(20))
+    assert summarise([replace(material.LAUNCH, warnings=(), slices=slices)]).warnings == told

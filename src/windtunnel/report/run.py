@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -112,7 +113,7 @@ def _load_words(work: Workload) -> str:
 
 
 def _rows(block: _Block, summary: CaseSummary) -> list[_Row]:
-    counts = [_launches_row(summary), *_requests_row(summary)]
+    counts = [_launches_row(summary), *_slices_row(block), *_requests_row(summary)]
     if not summary.launches:
         return counts
     return [
@@ -196,6 +197,26 @@ def _launches_row(summary: CaseSummary) -> _Row:
     total = sum(summary.outcomes.values())
     shown = f"{summary.launches} of {total}" if bad else str(total)
     return _Row("Launches", shown, note=f"left out of the figures: {note}" if note and summary.launches else note)
+
+
+def _slices(launches: Sequence[Launch], role: str) -> tuple[int, int]:
+    """How many slices of a role the good launches have, and the most usual number of requests in one."""
+    sizes = [
+        one.requests for launch in launches if launch.outcome == "ok" for one in launch.slices if one.role == role
+    ]
+    return len(sizes), statistics.mode(sizes) if sizes else 0
+
+
+def _slices_row(block: _Block) -> list[_Row]:
+    """How the load was dosed: a connection that sees few requests costs more per request than one that sees many."""
+    count, requests = _slices(block.launches, "load")
+    if not count:
+        return []
+    work = block.case.workload
+    share = f", {requests / work.concurrency:,.0f} per connection" if work.keepalive else ""
+    singles, small = _slices(block.launches, "single")
+    beside = f"; {singles} of {small:,} at concurrency 1" if singles else ""
+    return [_Row("Slices", f"{count:,}", note=f"of {requests:,} requests{share}{beside}")]
 
 
 def _requests_row(summary: CaseSummary) -> list[_Row]:
@@ -305,6 +326,10 @@ def _case_json(block: _Block) -> dict[str, Any]:
     return {
         **basic,
         "launches": summary.launches,
+        "slices": {
+            role: dict(zip(("count", "requests"), _slices(block.launches, role), strict=True))
+            for role in ("load", "single")
+        },
         "outcomes": dict(summary.outcomes),
         "reasons": list(summary.reasons),
         "warnings": list(summary.warnings),

@@ -45,6 +45,9 @@ class CaseSummary:
     warnings: tuple[str, ...]
 
 
+_WORTH_TELLING = 0.1
+"""The share of slices that must have a warning for a reader to be told."""
+
 PERCENTS = (50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0, 100.0)
 """The percentiles that ab prints, plus none."""
 
@@ -101,16 +104,18 @@ def summarise(launches: Sequence[Launch]) -> CaseSummary:
 
 
 def _warnings(launches: Sequence[Launch]) -> list[str]:
-    return [
-        *(warning for launch in launches for warning in launch.warnings),
-        *(
-            warning
-            for launch in launches
-            for one in launch.slices
-            if one.role != "warmup"
-            for warning in one.warnings
-        ),
+    """Those of launches, then those of slices with how many slices have them.
+
+    What only a few slices have is left out: one slow moment of the machine is no property of the figures.
+    """
+    counted = [one for launch in launches for one in launch.slices if one.role != "warmup"]
+    found = Counter(warning for one in counted for warning in dict.fromkeys(one.warnings))
+    told = [
+        warning if count == len(counted) else f"{warning} (in {count} of {len(counted)} slices)"
+        for warning, count in found.items()
+        if count >= _WORTH_TELLING * len(counted)
     ]
+    return [*(warning for launch in launches for warning in launch.warnings), *told]
 
 
 def _over_launches(values: Sequence[Value], bad: Sequence[Launch]) -> MetricSummary:
