@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 LABEL = "windtunnel"
-"""Every container and image of ours carries this label; its value is the session's id (images: the digest)."""
+"""Every container and image of ours carries this label; its value is the command's id (images: "image")."""
 
 ABSENT_SUBMODULE = "/.git"
 """How a path ends that stands for a submodule which is not to be had: reading it says why."""

@@ -15,7 +15,7 @@ from faulty import Suite, containers
 
 from engines import TOOLS, copy_image, started_engine
 from windtunnel.adapters.docker import DockerEngine
-from windtunnel.launch.session import ensure_load_image
+from windtunnel.launch.setup import ensure_load_image
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ from windtunnel.adapters.docker import DockerEngine
 from windtunnel.adapters.project import labels_for
 from windtunnel.errors import InvalidLoad, LaunchFailed
 from windtunnel.launch.launch import LaunchContext, Running, launched
-from windtunnel.launch.session import open_context
+from windtunnel.launch.setup import open_context
 from windtunnel.launch.slices import SliceRequest
 from windtunnel.model import Case, Expect, LaunchPlan, Ready, ResolvedLaunch, Slice, Variant, Workload
 from windtunnel.ports import LABEL

@@ -22,7 +22,7 @@ from windtunnel.declare.workload import Where, variant_at
 from windtunnel.errors import ConfigError, EngineError, WindtunnelError
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
-from windtunnel.launch.session import ensure_load_image, probe_host
+from windtunnel.launch.setup import ensure_load_image, probe_host
 from windtunnel.model import Case, Host, ResolvedLaunch, Target, Variant
 from windtunnel.ports import LABEL, Engine, SourceTree
 from windtunnel.sample import runfile

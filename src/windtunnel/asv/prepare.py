@@ -12,7 +12,7 @@ from windtunnel.asv.call import Call
 from windtunnel.asv.memory import refuse
 from windtunnel.declare.cases import discover
 from windtunnel.errors import BuildFailed, ConfigError, VariantMissing, WindtunnelError
-from windtunnel.launch.session import ensure_load_image, load_image_needed
+from windtunnel.launch.setup import ensure_load_image, load_image_needed
 from windtunnel.model import Case, Variant
 
 __all__ = ["Announcer", "asv_names", "prepare_commit"]

@@ -22,7 +22,7 @@ from windtunnel.declare.cases import discover
 from windtunnel.declare.suite import find_suite
 from windtunnel.errors import ConfigError, EngineError, Exit, WindtunnelError
 from windtunnel.launch.reap import OWNER_LABEL
-from windtunnel.launch.session import ensure_load_image, load_image_needed, probe_host
+from windtunnel.launch.setup import ensure_load_image, load_image_needed, probe_host
 from windtunnel.model import Host
 from windtunnel.ports import LABEL, Engine, EngineInfo
 from windtunnel.units import Unit, format_value

@@ -31,7 +31,7 @@ from windtunnel.errors import (
     worst,
 )
 from windtunnel.launch.launch import LaunchContext
-from windtunnel.launch.session import ensure_load_image
+from windtunnel.launch.setup import ensure_load_image
 from windtunnel.model import Case, Host, Launch, LaunchPlan
 from windtunnel.report.run import render_run, run_to_json
 from windtunnel.sample.measure import Job, Measurement
