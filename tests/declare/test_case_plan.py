@@ -58,6 +58,7 @@ def test_lines_count_a_shared_image_once() -> None:
     lines = plan_lines(plans)
     assert lines[0] == "b.Web(5.36, 4): 8 launches an arm, 70.00 s as last time"
     assert lines[-1] == "4 cases, 4 images per commit (builds not counted), 5 min as last time"
+    assert plan_lines(plans[:1])[-1].startswith("1 case, 3 images per commit (builds not counted), ")
     assert len(lines) == 5
 
 

@@ -107,9 +107,8 @@ def _engine(engine: Engine, info: EngineInfo) -> Iterator[Finding]:
         "ok", f"engine {info.version} at {address()} ({where}), API {info.api_version}, builds with {builder}"
     )
     if builder != "buildx":
-        yield Finding(
-            "note", "no docker buildx", "a Dockerfile with RUN --mount or a heredoc does not build", "install it"
-        )
+        meaning = "a Dockerfile with RUN --mount or a heredoc can't be built; all others can"
+        yield Finding("note", "no docker buildx", meaning, "install it where a Dockerfile needs it (docker-buildx)")
     for warning in info.warnings:
         yield Finding("note", f"the engine warns: {warning}", "limits may not hold")
     lacking = [f"debian:{suite}-slim" for suite in _SUITES if engine.image(f"debian:{suite}-slim") is None]

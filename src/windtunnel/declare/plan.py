@@ -87,8 +87,13 @@ def plan_lines(plans: Sequence[CasePlan]) -> tuple[str, ...]:
     images = {key for plan in plans for key in plan.image_keys}
     seconds = sum(plan.seconds for plan in plans)
     whole = _about(seconds, all(plan.measured for plan in plans))
-    lines.append(f"{len(plans)} cases, {len(images)} images per commit (builds not counted), {whole}")
+    counts = f"{_count(len(plans), 'case')}, {_count(len(images), 'image')} per commit"
+    lines.append(f"{counts} (builds not counted), {whole}")
     return tuple(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _about(seconds: float, measured: bool) -> str:
