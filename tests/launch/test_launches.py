@@ -47,6 +47,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("0.0.0.0", int(os.environ["PORT"])), Handler).serve_forever()
 """
 
+H2_SERVER = """
+import os, socketserver
+import h2.config, h2.connection, h2.events
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+        connection.initiate_connection()
+        self.request.sendall(connection.data_to_send())
+        while data := self.request.recv(65536):
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    connection.send_headers(event.stream_id, [(":status", "200"), ("content-length", "100")])
+                    connection.send_data(event.stream_id, b"x" * 100, end_stream=True)
+            self.request.sendall(connection.data_to_send())
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+Server(("0.0.0.0", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+
 
 class Silent:
     """Nobody watches."""
@@ -179,6 +198,15 @@ def test_every_generator_measures(context: LaunchContext, generator: str, keepal
         assert isinstance(value, float), (name, value)
         assert value > 0
     assert sum(one.requests for one in launch.slices if one.role != "warmup") > 0
+
+
+def test_a_server_that_speaks_only_http2_is_measured(context: LaunchContext) -> None:
+    resolved = replace(server(context), command=("python3", "-u", "-c", H2_SERVER))
+    work = case(h2=True, concurrency=2)
+    with launched(context, work, resolved) as running:
+        assert running.answer.http_version == "HTTP/2"
+        seen = load(running, 200, 2)
+    assert (seen.invalid, seen.status, seen.body_bytes) == ("", {"200": 200}, 20_000)
 
 
 def test_nothing_is_left_behind(context: LaunchContext) -> None:

@@ -195,7 +195,7 @@ def _start(containers: _Containers, case: Case, resolved: ResolvedLaunch) -> Run
         _start_service(engine, sidecar, service, identifier)
     target = parts[-1][1]
     _start_container(engine, target, resolved.name)
-    time_to_ready = _await(engine, sidecar, resolved, target)
+    time_to_ready = _await(engine, sidecar, case, resolved, target)
     cgroup, cpusets = sidecar.watch([target])
     answer = _checked(engine, sidecar, case, resolved, target)
     running = Running(context, case, resolved, target, holder, sidecar, pinning, cgroup, answer, time_to_ready)
@@ -256,7 +256,7 @@ def _start_service(engine: Engine, sidecar: Sidecar, service: ResolvedLaunch, id
         raise LaunchFailed(_with_end(engine, identifier, service, message), detail=engine.logs(identifier))
 
 
-def _await(engine: Engine, sidecar: Sidecar, resolved: ResolvedLaunch, target: str) -> Value:
+def _await(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunch, target: str) -> Value:
     """Seconds from the container's start to its first good answer."""
     if resolved.port is None:
         return Missing("it serves no port")
@@ -265,7 +265,7 @@ def _await(engine: Engine, sidecar: Sidecar, resolved: ResolvedLaunch, target: s
     while True:
         # In steps, so that a target that ends at once is not waited for to the deadline. A question that is open when
         # a step ends is waited for: a first answer may take longer than a step.
-        seen = sidecar.ready(resolved.port, ready, step, deadline - time.monotonic())
+        seen = sidecar.ready(resolved.port, ready, case.workload.h2, step, deadline - time.monotonic())
         state = engine.state(target)
         if seen.ready:
             return Missing("the engine tells no start time") if state.started is None else seen.at - state.started

@@ -101,14 +101,18 @@ class Sidecar:
         """Wait until `port` accepts connections."""
         return bool(self._ask("listens", timeout, port=port, timeout=timeout)["ready"])
 
-    def ready(self, port: int, ready: Ready, timeout: float, patience: float) -> Readiness:
-        """Ask for `timeout` seconds whether it is; a question that is open then may take until `patience`."""
+    def ready(self, port: int, ready: Ready, h2: bool, timeout: float, patience: float) -> Readiness:
+        """Ask for `timeout` seconds whether it is; a question that is open then may take until `patience`.
+
+        With `h2` in HTTP/2 without TLS, as the workload will: a server need not speak anything else.
+        """
         seen = self._ask(
             "ready",
             max(timeout, patience),
             port=port,
             path=ready.path,
             status=ready.status,
+            h2=h2,
             timeout=timeout,
             patience=patience,
         )
