@@ -42,6 +42,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["Content-Length"])), self.headers.get("X-Test")
+        if asked == (b'{"a": "\\u00e4"}', "yes"):
+            self.do_GET()
+        else:
+            self.send_error(400, repr(asked))
     def log_message(self, *_):
         pass
 http.server.ThreadingHTTPServer(("0.0.0.0", int(os.environ["PORT"])), Handler).serve_forever()
@@ -198,6 +204,14 @@ def test_every_generator_measures(context: LaunchContext, generator: str, keepal
         assert isinstance(value, float), (name, value)
         assert value > 0
     assert sum(one.requests for one in launch.slices if one.role != "warmup") > 0
+
+
+@pytest.mark.parametrize("generator", ["h2load", "ab"])
+def test_method_headers_and_body_arrive_as_declared(context: LaunchContext, generator: str) -> None:
+    work = case(generator=generator, method="POST", headers={"X-Test": "yes"}, body='{"a": "\\u00e4"}')
+    with launched(context, work, server(context)) as running:
+        seen = load(running, 50, 2)
+    assert seen.invalid == ""
 
 
 def test_a_server_that_speaks_only_http2_is_measured(context: LaunchContext) -> None:
