@@ -163,3 +163,17 @@ def test_find_comes_to_the_slow_commit(past: Suite, output: str, once: str) -> N
     span = f"{past.commits['with it']}..{past.commits['slow']}"
     found = past.asv("find", "--skip-save", span, once)
     assert f"regression found: {past.commits['slow'][:8]}" in found, found
+
+
+def test_builds_in_processes_of_their_own_measure_their_own_commits(past: Suite, tmp_path: Path) -> None:
+    wanted = [past.commits[subject] for subject in ("works again", "slow", "works again")]
+    hashes = tmp_path / "hashes"
+    hashes.write_text("\n".join(dict.fromkeys(wanted)))
+    past.asv("run", "--quick", "--parallel", "2", "--bench", "Hello.time_request", f"HASHFILE:{hashes}")
+
+    for commit in dict.fromkeys(wanted):
+        files = past.run_files(commit)
+        assert {run.header.arms[0].commit for run in files.values()} == {commit}
+        assert sum(len(run.launches) for run in files.values()) == 2
+    images = {launch.image for commit in wanted for run in past.run_files(commit).values() for launch in run.launches}
+    assert len(images) == 2

@@ -11,6 +11,7 @@ import argparse
 import atexit
 import contextlib
 import logging
+import multiprocessing
 import os
 import re
 import signal
@@ -26,7 +27,7 @@ from asv.environment import Environment
 
 from windtunnel.adapters.docker import DockerEngine
 from windtunnel.adapters.watchdog import start_watchdog
-from windtunnel.asv.call import Call
+from windtunnel.asv.call import Call, read_json, write_json
 from windtunnel.asv.machine import introduce_machine
 from windtunnel.asv.processes import end_processes, sweep, unfinished
 from windtunnel.errors import WindtunnelError
@@ -47,9 +48,7 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
     ) -> None:
         # The base class's constructor asks for all of these before it has set anything.
         self._python, self._requirements = python, requirements
-        self._commit: str | None = None
         self._discovered = False
-        self._prepared: set[str] = set()
         super().__init__(conf, python, requirements, tagged_env_vars)
 
     @classmethod
@@ -78,16 +77,36 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
         Path(self._path).mkdir(parents=True, exist_ok=True)
 
     def _get_installed_commit_hash(self) -> str | None:
-        return self._commit if self._commit in self._prepared else None
+        commit = self._installed().get("commit")
+        return commit if commit in self._installed().get("prepared", ()) else None
+
+    @property
+    def _installed_file(self) -> Path:
+        folder = _call.folder if _call else Path(self._path)
+        return folder / f"installed-{self.dir_name}.json"
+
+    def _installed(self) -> dict[str, Any]:
+        """What asv installed last in this call: "commit", and which commits' images are "prepared".
+
+        On disk, since `asv --parallel` installs in a process of its own and measures in this one.
+        """
+        return read_json(self._installed_file) or {}
+
+    def _remember_installed(self, commit: str, prepared: Sequence[str]) -> None:
+        content = {"commit": commit, "prepared": sorted(prepared)}
+        write_json(self._installed_file, content)
+        if self._installed() != content:  # or another commit would be measured under this one's name
+            raise util.UserError(f"{self._installed_file} can't be written; make room or mend its permissions")
 
     def install_project(self, conf: Any, repo: Any, commit_hash: str) -> None:
         """Build what the selected benchmarks need of a commit. A failed build fails its own cases only."""
-        self._commit = commit_hash
+        prepared = set(self._installed().get("prepared", ()))
+        self._remember_installed(commit_hash, sorted(prepared))
         self._set_commit_hash(commit_hash)
         repository = str(Path(getattr(repo, "_path", None) or conf.repo).resolve())
         os.environ["WINDTUNNEL_REPOSITORY"] = repository
-        if self._discovered and commit_hash not in self._prepared and _call is not None:
-            self._prepared.add(commit_hash)
+        if self._discovered and commit_hash not in prepared and _call is not None:
+            self._remember_installed(commit_hash, [*prepared, commit_hash])
             _prepare(replace(_call, commit=commit_hash, repository=repository))
 
     def find_executable(self, executable: str) -> str:
@@ -99,7 +118,10 @@ class ContainerEnvironment(Environment):  # type: ignore[misc]
     def run(self, args: Sequence[str], **kwargs: Any) -> Any:
         """Run a Python command line (a benchmark process). What it leaves behind when it is killed is removed."""
         environment = dict(kwargs.pop("env", None) or os.environ)
-        environment |= {"WINDTUNNEL_COMMIT": self._commit or "", "ASV_COMMIT": self._commit or ""}
+        commit = self._installed().get("commit", "")
+        if "run" in args[:2] and not commit:  # without one the working tree would be measured
+            raise util.UserError(f"{self._installed_file} does not tell which commit is installed")
+        environment |= {"WINDTUNNEL_COMMIT": commit, "ASV_COMMIT": commit}
         environment["WINDTUNNEL_REPOSITORY"] = os.environ.get("WINDTUNNEL_REPOSITORY", "")
         timeout = (getattr(_arguments, "attribute", None) or {}).get("timeout")
         if "run" in args[:2] and timeout is not None:
@@ -223,6 +245,9 @@ def _begin() -> None:
     global _call, _arguments  # noqa: PLW0603 - asv gives a plug-in nothing else to keep its state in
     _arguments = _parsed()
     if _arguments is None or _command() not in _MEASURING:
+        return
+    if multiprocessing.parent_process() is not None:  # a build process of `asv --parallel`: its parent has begun
+        _call = Call.from_environment(os.environ)
         return
     introduce_machine()
     _warn_quick(_arguments)
