@@ -65,10 +65,7 @@ def _cpu(running: Running, seen: SliceOutput, before: Value | None) -> Value:
 def _slice(
     request: SliceRequest, seen: SliceOutput, result: LoadResult, cpu: Value, verdict: tuple[str, tuple[str, ...]]
 ) -> Slice:
-    share = seen.generator_cpu / seen.output.wall if seen.output.wall > 0 else Missing("no time passed")
-    server = (
-        cpu / seen.output.wall if isinstance(cpu, float) and seen.output.wall > 0 else Missing("CPU is not known")
-    )
+    share, server = _share(seen.generator_cpu, seen.output.wall), _share(cpu, seen.output.wall)
     invalid, warnings = verdict
     return Slice(
         role=request.role,
