@@ -13,6 +13,7 @@ from windtunnel.adapters.docker import DockerEngine
 from windtunnel.adapters.project import labels_for
 from windtunnel.errors import InvalidLoad, LaunchFailed
 from windtunnel.launch.launch import LaunchContext, Running, launched
+from windtunnel.launch.reap import reap_group
 from windtunnel.launch.setup import open_context
 from windtunnel.launch.slices import SliceRequest
 from windtunnel.model import Case, Expect, LaunchPlan, Ready, ResolvedLaunch, Slice, Variant, Workload
@@ -89,8 +90,11 @@ class Silent:
 @pytest.fixture(scope="module")
 def context() -> Iterator[LaunchContext]:
     labels = labels_for(f"test-launches-{os.getpid()}-{secrets.token_hex(3)}")
-    with open_context(DockerEngine(), labels, lambda _: None) as opened:
-        yield opened
+    engine = DockerEngine()
+    try:
+        yield open_context(engine, labels, lambda _: None)
+    finally:
+        reap_group(engine, labels[LABEL])
 
 
 def server(context: LaunchContext, name: str = "web", port: int = 8080, **env: str) -> ResolvedLaunch:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import platform
 import re
+import secrets
+import time
 from pathlib import Path
 
-__all__ = ["alive", "owner_token"]
+__all__ = ["alive", "new_id", "owner_token"]
 
 _TOKEN = re.compile(r"(?P<here>[^/]*)/(?P<pid>[0-9]{1,10})/(?P<started>[0-9]+)")
+
+
+def new_id() -> str:
+    """A name for one command, its run file and the group of its containers: sorts by time, and no other has it."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
 
 
 def _here() -> str:

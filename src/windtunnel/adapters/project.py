@@ -15,19 +15,19 @@ from windtunnel.adapters.hostlock import host_lock
 from windtunnel.adapters.owner import alive, owner_token
 from windtunnel.adapters.signals import shielded
 from windtunnel.build.images import Arm, BuildProgress, ImageBuilder
-from windtunnel.declare.cases import case_variant
+from windtunnel.declare.cases import Discovery, case_variant
 from windtunnel.declare.suite import Suite, find_suite
 from windtunnel.declare.targets import TargetLoader
 from windtunnel.declare.workload import Where, variant_at
-from windtunnel.errors import ConfigError, EngineError, WindtunnelError
+from windtunnel.errors import ConfigError, EngineError, VariantMissing, WindtunnelError
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
-from windtunnel.launch.setup import ensure_load_image, probe_host
+from windtunnel.launch.setup import open_context
 from windtunnel.model import Case, Host, ResolvedLaunch, Target, Variant
 from windtunnel.ports import LABEL, Engine, SourceTree
 from windtunnel.sample import runfile
 
-__all__ = ["Project", "labels_for", "open_project", "open_suite"]
+__all__ = ["Project", "labels_for", "open_project"]
 
 Tell = Callable[[str], None]
 
@@ -75,6 +75,17 @@ class Project:
         variant = case_variant(newest, case.workload, where)
         return replace(case, variant=variant_at(self.target(case.variant.target), variant))
 
+    def select(self, found: Discovery) -> tuple[list[Case], dict[str, str]]:
+        """What was discovered, as this arm has it: whole cases, and by case id why the others are skipped."""
+        whole: list[Case] = []
+        skipped = dict(found.skipped)
+        for case in found.cases:
+            try:
+                whole.append(self.whole(case, found.places.get(case.id)))
+            except VariantMissing as error:
+                skipped[case.id] = str(error)
+        return whole, skipped
+
     def resolve_all(self, cases: Sequence[Case]) -> Mapping[str, ResolvedLaunch | WindtunnelError]:
         """Build what these cases need; by case id what to launch, or why that can't be."""
         wanted = [(self.arm, case.variant) for case in cases]
@@ -104,9 +115,7 @@ class Project:
         labels = labels_for(group, owner)
         with host_lock(address(), tell):
             try:
-                image = ensure_load_image(self.engine, tell)
-                known = host or probe_host(self.engine, image, labels)
-                yield LaunchContext(self.engine, known, image, labels)
+                yield open_context(self.engine, labels, tell, host)
             finally:
                 with shielded():
                     _sweep(self.engine, group, tell)
@@ -118,11 +127,6 @@ def _sweep(engine: Engine, group: str, tell: Tell) -> None:
         reap_group(engine, group)
     except EngineError as error:
         tell(f"containers with the label {LABEL}={group} may be left, the next command removes them: {error}")
-
-
-def open_suite(start: Path) -> Suite:
-    """The suite that a folder is in."""
-    return find_suite(start)
 
 
 def open_project(

@@ -11,15 +11,13 @@ import contextlib
 import hashlib
 import json
 import os
-import secrets
 import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from windtunnel.adapters.owner import owner_token
+from windtunnel.adapters.owner import new_id, owner_token
 from windtunnel.model import Case, Host
 from windtunnel.sample.schedule import Sizes
 
@@ -65,7 +63,7 @@ class Call:
     @classmethod
     def begin(cls, root: Path, *, quick: bool = False, rounds: int = 0) -> Call:
         """A new call in this process, with a folder of its own (older calls' folders beyond the last ten go)."""
-        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        name = new_id()
         calls = root / ".windtunnel" / "asv"
         with contextlib.suppress(OSError):
             for old in sorted(path for path in calls.iterdir() if path.is_dir())[:-_KEPT]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from windtunnel.declare.suite import find_suite
 from windtunnel.errors import ConfigError, EngineError, Exit, WindtunnelError
 from windtunnel.launch.reap import OWNER_LABEL
 from windtunnel.launch.setup import ensure_load_image, load_image_needed, probe_host
+from windtunnel.launch.sidecar import host_of
 from windtunnel.model import Host
 from windtunnel.ports import LABEL, Engine, EngineInfo
 from windtunnel.units import Unit, format_value
@@ -137,18 +138,8 @@ def _host(engine: Engine, info: EngineInfo) -> Host | None:
         pass
     if not info.local or not sys.platform.startswith("linux"):
         return None
-    seen = _worker_probe()
-    known = {key: seen[key] for key in ("cpu_model", "memory", "kernel", "governor", "load")}
-    siblings = tuple(tuple(group) for group in seen["siblings"])
-    return Host(
-        **known,
-        cores=len(siblings),
-        online=tuple(seen["online"]),
-        siblings=siblings,
-        cgroup=f"v{info.cgroup_version}",
-        engine=info.name,
-        engine_version=info.version,
-    )
+    # From here the cgroups are not where the side-car has them; the engine knows their version.
+    return replace(host_of(_worker_probe(), info), cgroup=f"v{info.cgroup_version}")
 
 
 def _silent(_line: str) -> None:

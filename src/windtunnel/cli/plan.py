@@ -9,12 +9,11 @@ from pathlib import Path
 
 import click
 
-from windtunnel.adapters.project import Project, open_project
+from windtunnel.adapters.project import open_project
 from windtunnel.cli.console import tell
-from windtunnel.declare.cases import Discovery, discover
-from windtunnel.declare.plan import CasePlan, image_keys, plan_case, plan_lines
+from windtunnel.declare.cases import discover
+from windtunnel.declare.plan import CasePlan, plan_case, plan_lines
 from windtunnel.errors import ConfigError, VariantMissing
-from windtunnel.model import Case
 from windtunnel.sample.runfile import read_run
 
 __all__ = ["plan_command"]
@@ -31,12 +30,16 @@ def plan_command(cases: tuple[str, ...], commit: str, launches: int | None, as_j
     Costs come from the newest run file that has the case, else from a rule of thumb.
     """
     project = open_project(Path.cwd(), commit=commit, tell=tell)
-    found = discover(project.suite, cases)
-    known, skipped = _whole(project, found)
+    known, skipped = project.select(discover(project.suite, cases))
     count = launches or project.suite.settings.launches
     last = _last_seconds(project.suite.root / ".windtunnel" / "runs", count)
     settings = project.suite.settings.launch
-    plans = [plan_case(case, project.target, count, settings, arms=1, measured=last.get(case.id)) for case in known]
+    plans: list[CasePlan] = []
+    for case in known:
+        try:
+            plans.append(plan_case(case, project.target, count, settings, arms=1, measured=last.get(case.id)))
+        except VariantMissing as error:  # a service's
+            skipped[case.id] = str(error)
     if as_json:
         click.echo(json.dumps(_as_json(plans, skipped), indent=2))
         return
@@ -46,18 +49,6 @@ def plan_command(cases: tuple[str, ...], commit: str, launches: int | None, as_j
         click.echo(f"image: {key}")
     for case_id, reason in skipped.items():
         click.echo(f"skipped: {case_id}: {reason}")
-
-
-def _whole(project: Project, found: Discovery) -> tuple[list[Case], dict[str, str]]:
-    whole: list[Case] = []
-    left = dict(found.skipped)
-    for case in found.cases:
-        try:
-            whole.append(project.whole(case, found.places.get(case.id)))
-            image_keys(whole[-1].variant, project.target)
-        except VariantMissing as error:
-            left[case.id] = str(error)
-    return whole, left
 
 
 def _last_seconds(folder: Path, launches: int) -> dict[str, float]:

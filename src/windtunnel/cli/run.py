@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from pathlib import Path
 import click
 
 from windtunnel import __version__
-from windtunnel.adapters.owner import owner_token
+from windtunnel.adapters.owner import new_id, owner_token
 from windtunnel.adapters.project import Project, open_project
 from windtunnel.adapters.watchdog import watched
 from windtunnel.cli.console import BuildLog, MeasureLog, emit, tell
@@ -101,7 +100,7 @@ class _Run:
     def __init__(self, options: _Options) -> None:
         self.options = options
         self.began = time.monotonic()
-        self.id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        self.id = new_id()
         self.build_seconds = 0.0
 
     def execute(self) -> Exit:
@@ -148,19 +147,11 @@ class _Run:
 
     def _cases(self, project: Project) -> tuple[list[Case], list[Failure]]:
         """The selected cases with their variants; what this revision does not have is skipped."""
-        found = discover(project.suite, self.options.select)
-        skipped = [Failure(case, project.arm.name, "skipped", reason) for case, reason in found.skipped]
-        whole: list[Case] = []
-        for case in found.cases:
-            try:
-                whole.append(project.whole(case, found.places.get(case.id)))
-            except VariantMissing as error:
-                skipped.append(Failure(case.id, project.arm.name, "skipped", str(error)))
+        whole, skipped = project.select(discover(project.suite, self.options.select))
         if not whole:
-            raise NothingMeasured(
-                "no case to measure", detail="\n".join(f"{one.case}: {one.reason}" for one in skipped)
-            )
-        return whole, skipped
+            reasons = "\n".join(f"{case}: {reason}" for case, reason in skipped.items())
+            raise NothingMeasured("no case to measure", detail=reasons)
+        return whole, [Failure(case, project.arm.name, "skipped", reason) for case, reason in skipped.items()]
 
     def _build(self, project: Project, cases: Sequence[Case]) -> tuple[list[Job], list[Failure]]:
         """Images for all cases; a case whose image can't be built fails alone."""

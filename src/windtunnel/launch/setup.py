@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import resources
 
 from windtunnel.build.context import tar
@@ -11,7 +10,6 @@ from windtunnel.build.dockerfile import base_images
 from windtunnel.build.identity import digest
 from windtunnel.errors import EngineError
 from windtunnel.launch.launch import CGROUPS, SIDECAR_LIMITS, LaunchContext
-from windtunnel.launch.reap import reap_group
 from windtunnel.launch.sidecar import Sidecar
 from windtunnel.model import Host
 from windtunnel.ports import LABEL, BuildRequest, ContainerSpec, Engine, LineSink, SourceFile
@@ -77,11 +75,12 @@ def probe_host(engine: Engine, load_image: str, labels: Mapping[str, str]) -> Ho
         engine.remove(identifier)
 
 
-@contextmanager
-def open_context(engine: Engine, labels: Mapping[str, str], on_line: LineSink) -> Iterator[LaunchContext]:
-    """Everything launches need. At the end the group's containers are gone, also those of a launch cut short."""
-    try:
-        image = ensure_load_image(engine, on_line)
-        yield LaunchContext(engine, probe_host(engine, image, labels), image, labels)
-    finally:
-        reap_group(engine, labels[LABEL])
+def open_context(
+    engine: Engine, labels: Mapping[str, str], on_line: LineSink, host: Host | None = None
+) -> LaunchContext:
+    """Everything launches need: the load image, built if need be, and the machine's facts, asked if not given.
+
+    Whoever opens it removes the group's containers at the end: also those of a launch cut short.
+    """
+    image = ensure_load_image(engine, on_line)
+    return LaunchContext(engine, host or probe_host(engine, image, labels), image, labels)

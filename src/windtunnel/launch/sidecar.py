@@ -12,7 +12,7 @@ from windtunnel.load.output import Output
 from windtunnel.model import Answer, Host, Ready, Workload
 from windtunnel.ports import Channel, EngineInfo
 
-__all__ = ["Readiness", "Reading", "Sidecar", "SliceOutput"]
+__all__ = ["Readiness", "Reading", "Sidecar", "SliceOutput", "host_of"]
 
 _SLACK = 15.0
 """Seconds beyond an operation's own deadline before the side-car counts as lost."""
@@ -50,6 +50,26 @@ class SliceOutput:
     generator_cpu: float
 
 
+def host_of(seen: Mapping[str, Any], engine: EngineInfo) -> Host:
+    """The machine, from what the worker's `probe` has seen of it and what the engine says of itself."""
+    siblings = tuple(tuple(group) for group in seen["siblings"])
+    return Host(
+        cpu_model=seen["cpu_model"],
+        cores=len(siblings),
+        online=tuple(seen["online"]),
+        siblings=siblings,
+        memory=seen["memory"],
+        kernel=seen["kernel"],
+        governor=seen["governor"],
+        cgroup=seen["cgroup"],
+        load=seen["load"],
+        engine=engine.name,
+        engine_version=engine.version,
+        storage_driver=engine.storage_driver,
+        generators=seen["generators"],
+    )
+
+
 class Sidecar:
     """One worker, one request at a time."""
 
@@ -75,22 +95,7 @@ class Sidecar:
 
     def probe(self, engine: EngineInfo) -> Host:
         """The machine under load."""
-        seen = self._ask("probe", 30.0)
-        return Host(
-            cpu_model=seen["cpu_model"],
-            cores=len(seen["siblings"]),
-            online=tuple(seen["online"]),
-            siblings=tuple(tuple(group) for group in seen["siblings"]),
-            memory=seen["memory"],
-            kernel=seen["kernel"],
-            governor=seen["governor"],
-            cgroup=seen["cgroup"],
-            load=seen["load"],
-            engine=engine.name,
-            engine_version=engine.version,
-            storage_driver=engine.storage_driver,
-            generators=seen["generators"],
-        )
+        return host_of(self._ask("probe", 30.0), engine)
 
     def watch(self, containers: Sequence[str]) -> tuple[int | None, tuple[str | None, ...]]:
         """Whose cgroups are read from now on: the cgroup version (None: unreadable) and their processors."""
