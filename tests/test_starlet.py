@@ -59,7 +59,10 @@ def test_no_connection_waits_for_a_worker(cases: tuple[Case, ...], target: Targe
     assert all(case.workload.concurrency <= target.workers for case in cases)
 
 
-@pytest.fixture(scope="module", params=["5.32", "5.36", "5.40"])
+@pytest.fixture(
+    scope="module",
+    params=["5.36", *(pytest.param(perl, marks=pytest.mark.nightly) for perl in ("5.32", "5.40"))],
+)
 def started(request: pytest.FixtureRequest, target: Target) -> Iterator[tuple[str, str]]:
     """A version of perl and a container that serves with it, started as windtunnel does: no network, an init."""
     value = target.axes["perl"][request.param]
