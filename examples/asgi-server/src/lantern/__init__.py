@@ -1,0 +1,5 @@
+"""A small ASGI server."""
+
+from lantern.server import serve
+
+__all__ = ["serve"]
