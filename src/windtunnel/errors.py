@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from pathlib import Path
+from typing import Literal
 
 __all__ = [
     "BuildFailed",
@@ -18,8 +19,11 @@ __all__ = [
     "InvalidLoad",
     "LaunchFailed",
     "NothingMeasured",
+    "RegistryCause",
+    "RegistryError",
     "SidecarLost",
     "StorageError",
+    "Unavailable",
     "VariantMissing",
     "WindtunnelError",
     "worst",
@@ -97,8 +101,25 @@ class VariantMissing(WindtunnelError):
     exit = Exit.NOTHING_MEASURED
 
 
+class Unavailable(VariantMissing):
+    """An optional variant needs something from outside that is not to be had here: its cases are skipped."""
+
+
 class EngineError(WindtunnelError):
     """The container engine can't be reached, or refused something."""
+
+
+RegistryCause = Literal["missing", "absent", "denied", "unreachable", "broken"]
+"""Why a registry gave or took nothing: no such image, no such repository, no right to it, nobody who answers, or an
+image that is damaged there."""
+
+
+class RegistryError(EngineError):
+    """A registry did not give or take an image; `cause` says what that means for others."""
+
+    def __init__(self, message: str, *, cause: RegistryCause = "broken", detail: str = "") -> None:
+        super().__init__(message, detail=detail)
+        self.cause = cause
 
 
 class StorageError(WindtunnelError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from windtunnel.units import Direction, Missing, Unit, Value
@@ -60,12 +60,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class AxisValue:
-    """What one value of an axis changes: build arguments, environment, command, number of workers."""
+    """What one value of an axis changes: build arguments, environment, command, number of workers.
+
+    `optional` says that its image may need something that is not to be had everywhere (a base image, a package
+    from outside): where that is so the variant is skipped with the reason, and nothing counts as broken.
+    """
 
     build_args: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] | None = None
     workers: int | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,14 @@ class Workload:
     """The load: what is asked, by how many at once, over which kind of connection.
 
     `axes` chooses the target's variant; an axis that is left out must have one value only. `requests` fixes the
-    size of a slice; None lets it be calibrated (about 40 ms of load, at least ten times the concurrency).
+    size of a slice; None lets it be calibrated (about 80 ms of load, at least ten times the concurrency).
+
+    With `generator` "program" the load is made by the target's own program, its `worker`: `op` is the operation that
+    one request stands for (one call of a client: "get"), `payload` what it is done with ("scalar"). Path, method and
+    all else of HTTP mean nothing then, and `expect` is not looked at: the program tells hits and errors.
+
+    `rate` makes the load an open loop: so many requests per second arrive, whether or not the server keeps up, over
+    at most `concurrency` connections.
     """
 
     axes: Mapping[str, str] = field(default_factory=dict)
@@ -159,6 +171,21 @@ class Workload:
     requests: int | None = None
     generator: Generator = "h2load"
     expect: Expect = field(default_factory=Expect)
+    op: str = ""
+    payload: str = ""
+    rate: float | None = None
+
+    def declared(self) -> Mapping[str, object]:
+        """All of it as plain values, without what came later and is not made use of.
+
+        What the version of a benchmark is made from: a field that is added must not end the history of those that
+        do without it.
+        """
+        values = asdict(self)
+        return {key: value for key, value in values.items() if key not in _ADDED or value != _ADDED[key]}
+
+
+_ADDED: Mapping[str, object] = {"op": "", "payload": "", "rate": None}
 
 
 @dataclass(frozen=True)
@@ -190,6 +217,8 @@ class ResolvedLaunch:
     `image` is a reference the engine knows; `digest` is the content digest windtunnel gave it (or the engine's id
     for a foreign image). `services` are started before the target, in this order. `warnings` are what a reader of
     any result of this launch should know (images that do not share their layers); they are no part of the identity.
+    `worker` is the program of the target's own that makes the load, if it has one: of a client (`port` is None) the
+    container's only process, of a server one in a container of its own beside it.
     """
 
     name: str
@@ -204,6 +233,7 @@ class ResolvedLaunch:
     image_size: int | None = None
     services: tuple[ResolvedLaunch, ...] = ()
     warnings: tuple[str, ...] = ()
+    worker: tuple[str, ...] | None = None
 
     @property
     def identity(self) -> str:
@@ -218,6 +248,7 @@ class ResolvedLaunch:
             list(self.command) if self.command is not None else None,
             [self.limits.memory, self.limits.cpus, self.limits.pids],
             [service._identity() for service in self.services],
+            *([list(self.worker)] if self.worker is not None else []),
         ]
 
 
@@ -231,8 +262,8 @@ class LaunchPlan:
 
     warmup: int = 1
     slices: int = 10
-    single_slices: int = 3
-    seconds: float = 0.04
+    single_slices: int = 2
+    seconds: float = 0.08
     deadline: float = 30.0
 
 
@@ -257,6 +288,9 @@ class LoadResult:
             gives none. `percentiles` then holds what it printed itself.
         percentiles: latency in seconds by percent (50: 0.001), as printed by a generator that gives no log.
         mean_latency: mean seconds per request, or Missing.
+        kept: answers that left their connection open, or Missing where the generator does not count them.
+        late: how far the generator of an open loop, by its own doing, was behind its schedule towards the end, as a
+            share of the time that the schedule takes (or of a second, if that is longer).
         server: what the answers called themselves (`Server:` header), where the generator says it.
         warnings: what the generator itself warned of.
     """
@@ -273,6 +307,8 @@ class LoadResult:
     mean_latency: Value = field(default_factory=lambda: Missing("not reported"))
     server: str = ""
     warnings: tuple[str, ...] = ()
+    kept: int | Missing = field(default_factory=lambda: Missing("not counted"))
+    late: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -288,6 +324,10 @@ class Slice:
         generator_share: the generator's own CPU seconds / wall seconds of its process.
         invalid: why this slice proves nothing, or "".
         warnings: what a reader should know and nothing is judged by.
+        percentiles: seconds by percent, as the generator printed them itself where it gives no latency per request.
+            Those of several slices can't be put together.
+        kept: answers that left their connection open, or Missing where the generator does not count them.
+        rate: requests per second that arrived, in an open loop; None in a closed one.
     """
 
     role: Literal["load", "single", "warmup"]
@@ -306,6 +346,9 @@ class Slice:
     started: float
     invalid: str = ""
     warnings: tuple[str, ...] = ()
+    percentiles: Mapping[float, float] = field(default_factory=dict)
+    kept: int | Missing = field(default_factory=lambda: Missing("not counted"))
+    rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -325,6 +368,7 @@ class Launch:
 
     `outcome` is "ok", "invalid" (ran, but load or answers were wrong), "failed" (did not serve) or "lost"
     (infrastructure: the side-car or the engine went away); `reason` says why it is not "ok".
+    `program` is what the target's own program called itself, where that made the load ("pymemcache 4.0.0").
     `spent` is wall time in seconds by phase: "start", "warmup", "slices", "stop" (shared phases of a batch of
     launches are divided among them).
     """
@@ -346,6 +390,7 @@ class Launch:
     image_size: Value = field(default_factory=lambda: Missing("not known"))
     spent: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    program: str = ""
 
     def failing(self, outcome: Literal["invalid", "failed", "lost"], reason: str, detail: str = "") -> Launch:
         """This launch, marked as one that proves nothing."""

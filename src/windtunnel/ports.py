@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,6 +12,7 @@ __all__ = [
     "ABSENT_SUBMODULE",
     "LABEL",
     "BuildRequest",
+    "ByteSink",
     "Channel",
     "ContainerInfo",
     "ContainerSpec",
@@ -32,11 +33,12 @@ ABSENT_SUBMODULE = "/.git"
 """How a path ends that stands for a submodule which is not to be had: reading it says why."""
 
 LineSink = Callable[[str], None]
+ByteSink = Callable[[bytes], object]
 
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What the engine says of itself and of its machine."""
+    """What the engine says of itself and of its machine. `platform` is what it runs: "linux/amd64"."""
 
     name: str
     version: str
@@ -49,6 +51,7 @@ class EngineInfo:
     security: tuple[str, ...]
     local: bool
     warnings: tuple[str, ...] = ()
+    platform: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,18 +69,30 @@ class HistoryEntry:
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """An image as the engine has it. `layers` are diff-ids, base first: the same in every store."""
+    """An image as the engine has it. `layers` are diff-ids, base first: the same in every store.
+
+    `parent` is the image that a classic build made before its last step; "" where it was not built here. `platform`
+    is "linux/amd64", or "" where it is not known.
+    """
 
     id: str
     layers: tuple[str, ...]
     size: int
     created: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    platform: str = ""
+    parent: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """A build: `context` is a tar stream (uncompressed bytes) that holds exactly what may be COPYed."""
+    """A build: `context` is a tar stream (uncompressed bytes) that holds exactly what may be COPYed.
+
+    Attributes:
+        cache_from: images of the engine, not built by it, whose layers are to be used where the steps are the same.
+        remote_cache: their names in a registry that has them; BuildKit takes the layers from there.
+    """
 
     tag: str
     context: bytes
@@ -85,6 +100,8 @@ class BuildRequest:
     build_args: Mapping[str, str]
     labels: Mapping[str, str]
     no_cache: bool = False
+    cache_from: tuple[str, ...] = ()
+    remote_cache: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,7 +176,20 @@ class Engine(Protocol):
     def history(self, reference: str) -> tuple[HistoryEntry, ...]:
         """The image's instructions, oldest first."""
 
-    def pull(self, reference: str, on_line: LineSink) -> ImageInfo: ...
+    def pull(self, reference: str, on_line: LineSink, patience: float = 60.0) -> ImageInfo:
+        """Pull by name. Raises RegistryError, also after `patience` seconds without a sign of life."""
+
+    def push(self, reference: str, on_line: LineSink, patience: float = 60.0) -> None:
+        """Push the image of that name to the registry in it. Raises RegistryError, as `pull`."""
+
+    def tag(self, image: str, reference: str) -> None:
+        """Give an image one more name; whatever had it before loses it."""
+
+    def save(self, references: Sequence[str], sink: ByteSink) -> None:
+        """One archive (a tar stream) of these images. What `sink` raises is let through."""
+
+    def load(self, chunks: Iterable[bytes]) -> None:
+        """Take the images of such an archive. Where it is damaged (EngineError), some of them may be there."""
 
     def build(self, request: BuildRequest, on_line: LineSink) -> ImageInfo:
         """Build and tag an image; `on_line` gets the log line by line. Raises BuildFailed with the log's tail."""
@@ -184,8 +214,11 @@ class Engine(Protocol):
 
     def logs(self, container: str, tail: int = 40) -> str: ...
 
-    def attach(self, container: str) -> Channel:
-        """The streams of a container created with `interactive`; attach before `start` to miss nothing."""
+    def attach(self, container: str, name: str = "the load side-car") -> Channel:
+        """The streams of a container created with `interactive`; attach before `start` to miss nothing.
+
+        `name` is what errors call it.
+        """
 
     def cpu_seconds(self, container: str) -> float:
         """Total CPU seconds of a container by the engine's own (slow) statistics."""

@@ -10,7 +10,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["Direction", "Missing", "Unit", "Value", "format_change", "format_spread", "format_value"]
+__all__ = [
+    "Direction",
+    "Missing",
+    "Unit",
+    "Value",
+    "counted",
+    "format_change",
+    "format_effect",
+    "format_minutes",
+    "format_share",
+    "format_spread",
+    "format_value",
+    "unit_steps",
+]
 
 
 class Direction(Enum):
@@ -112,12 +125,57 @@ _FORMATS: dict[Unit, Callable[[float], str]] = {
 }
 
 
+def unit_steps(unit: Unit) -> tuple[tuple[float, str], ...]:
+    """How an axis in `unit` may be scaled: (size in the base unit, name), the largest first."""
+    return _STEPS.get(unit, ((1.0, ""),))
+
+
+_STEPS: dict[Unit, tuple[tuple[float, str], ...]] = {
+    Unit.SECOND: _SECOND_STEPS,
+    Unit.BYTE: _BYTE_STEPS,
+    Unit.BYTE_PER_SECOND: tuple((size, f"{name}/s") for size, name in _BYTE_STEPS),
+    Unit.PER_SECOND: tuple((size, f"{name}/s") for size, name in _COUNT_STEPS),
+    Unit.RATIO: ((0.01, "%"),),
+}
+
+
 def format_change(ratio: float) -> str:
     """A ratio head/base as a signed percentage: 1.034 is ``+3.4 %``; what rounds to nothing has no sign."""
     if not math.isfinite(ratio):
         return "n/a"
     shown = f"{(ratio - 1) * 100:+,.1f} %"
     return "0.0 %" if shown in {"+0.0 %", "-0.0 %"} else shown
+
+
+def format_effect(ratio: Value, low: Value, high: Value) -> str:
+    """A ratio head/base with its interval: ``+3.4 % [+2.2, +4.6]``; the interval is left out where there is none."""
+    if isinstance(ratio, Missing) or not math.isfinite(ratio):
+        return "n/a"
+    if isinstance(low, Missing) or isinstance(high, Missing) or not (math.isfinite(low) and math.isfinite(high)):
+        return format_change(ratio)
+    ends = ", ".join(format_change(end).removesuffix(" %") for end in (low, high))
+    return f"{format_change(ratio)} [{ends}]"
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """How many of a thing: ``1 case``, ``2 cases``; `nouns` where several are not called by the noun and an s."""
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def format_share(share: float) -> str:
+    """A share that somebody chose: 0.02 is ``2 %``, 0.025 is ``2.5 %``. Only 0 reads as 0."""
+    if not math.isfinite(share):
+        return "n/a"
+    if share and abs(share) < 0.0001:
+        return "<0.01 %" if share > 0 else ">-0.01 %"
+    return f"{share * 100:,.2f}".rstrip("0").removesuffix(".") + " %"
+
+
+def format_minutes(seconds: Value) -> str:
+    """A time in seconds that somebody waits for: 252 is ``4.2 min``; what is not known is ``n/a``."""
+    if isinstance(seconds, Missing) or not math.isfinite(seconds):
+        return "n/a"
+    return "<0.1 min" if 0 < seconds < 3 else f"{seconds / 60:,.1f} min"
 
 
 def format_spread(relative: float | None) -> str:

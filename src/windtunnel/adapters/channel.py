@@ -19,18 +19,23 @@ __all__ = ["AttachedChannel"]
 _HEADER = struct.Struct(">BxxxL")
 _STDERR = 2
 _ERRORS_KEPT = 16_384
+_LONGEST = 64 << 20
+"""Bytes of a line that has no end yet, after which none is waited for: it would fill our memory."""
 
 
 class AttachedChannel:
     """Implements `windtunnel.ports.Channel` on the socket that an attach call returned.
 
-    `owner` is kept alive as long as the channel, since closing the response would close the socket.
+    `owner` is kept alive as long as the channel, since closing the response would close the socket. `name` is what
+    errors call whoever is at the other end.
     """
 
-    def __init__(self, stream: Any, owner: Any = None) -> None:
+    def __init__(self, stream: Any, owner: Any = None, name: str = "the load side-car") -> None:
         self._sock: socket.socket = getattr(stream, "_sock", stream)
         self._stream = stream
         self._owner = owner
+        self._name = name
+        self._searched = 0
         self._raw = bytearray()
         self._out = bytearray()
         self._err = bytearray()
@@ -42,19 +47,29 @@ class AttachedChannel:
             self._sock.settimeout(10.0)
             self._sock.sendall(line + b"\n")
         except OSError as error:
-            raise SidecarLost(f"the load side-car no longer reads ({error})", detail=self.errors()) from error
+            raise SidecarLost(f"{self._name} no longer reads ({error})", detail=self.errors()) from error
 
     def receive(self, timeout: float) -> bytes:
         """The next line of standard output, without its newline."""
         deadline = time.monotonic() + timeout
         while True:
-            line, separator, rest = self._out.partition(b"\n")
-            if separator:
-                self._out = bytearray(rest)
-                return bytes(line)
+            end = self._out.find(b"\n", self._searched)
+            if end >= 0:
+                return self._taken(end)
+            self._searched = len(self._out)  # a long line comes in many pieces: each is looked at once
+            if self._searched > _LONGEST:
+                wrote = f"{self._name} wrote {_LONGEST >> 20} MiB without the end of a line"
+                raise SidecarLost(wrote, detail=self.errors())
             if self._ended:
-                raise SidecarLost("the load side-car ended", detail=self.errors())
+                raise SidecarLost(f"{self._name} ended", detail=self.errors())
             self._fill(deadline - time.monotonic())
+
+    def _taken(self, end: int) -> bytes:
+        """The line that ends there, which is gone from what is to be read."""
+        line = bytes(self._out[:end])
+        del self._out[: end + 1]
+        self._searched = 0
+        return line
 
     def errors(self) -> str:
         """What came on standard error, its last 16 KiB."""
@@ -77,7 +92,7 @@ class AttachedChannel:
         except TimeoutError:
             raise
         except OSError as error:
-            raise SidecarLost(f"the connection to the load side-car broke ({error})", detail=self.errors()) from error
+            raise SidecarLost(f"the connection to {self._name} broke ({error})", detail=self.errors()) from error
         if not data:
             self._ended = True
         self._raw += data

@@ -17,7 +17,17 @@ from windtunnel.adapters.submodules import Gitlink, locate, names_at
 from windtunnel.errors import ConfigError, WindtunnelError
 from windtunnel.ports import ABSENT_SUBMODULE, SourceFile
 
-__all__ = ["CommitInfo", "CommitTree", "FolderTree", "WorkTree", "describe", "merge_base", "resolve", "top"]
+__all__ = [
+    "CommitInfo",
+    "CommitTree",
+    "FolderTree",
+    "WorkTree",
+    "changed",
+    "describe",
+    "merge_base",
+    "resolve",
+    "top",
+]
 
 _SYMLINK, _EXECUTABLE = "120000", "100755"
 
@@ -79,6 +89,11 @@ def merge_base(repository: Path, one: str, other: str) -> str:
     if done.returncode:
         raise ConfigError(f"{one} and {other} have no common ancestor{_shallow_hint(git)}", file=repository)
     return done.stdout.decode("ascii").split()[0]
+
+
+def changed(repository: Path) -> bool:
+    """Whether tracked files of the working tree are not as the commit that is checked out has them."""
+    return bool(Git(repository).attempt("status", "--porcelain", "--untracked-files=no").stdout.strip())
 
 
 def _shallow_hint(git: Git) -> str:

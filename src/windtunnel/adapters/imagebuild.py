@@ -8,11 +8,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from windtunnel.adapters.contextfolder import laid_out
 from windtunnel.errors import BuildFailed
 from windtunnel.ports import BuildRequest, LineSink
 
@@ -20,6 +20,8 @@ __all__ = ["buildx_available", "buildx_build", "classic_build"]
 
 _TAIL = 20
 _TIMEOUT = 3600
+_ERROR = "ERROR: "
+"""How buildx begins the line that says why it failed."""
 
 
 @functools.cache
@@ -48,6 +50,7 @@ def classic_build(api: Any, request: BuildRequest, network: str, on_line: LineSi
         buildargs=dict(request.build_args),
         labels=dict(request.labels),
         nocache=request.no_cache,
+        cache_from=list(request.cache_from) or None,
         network_mode=network,
         rm=True,
         forcerm=True,
@@ -60,32 +63,40 @@ def classic_build(api: Any, request: BuildRequest, network: str, on_line: LineSi
             raise BuildFailed(str(event["error"]).strip(), detail="\n".join(tail))
 
 
-def buildx_build(request: BuildRequest, network: str, on_line: LineSink) -> None:
-    """Build with ``docker buildx build --load``, the context on its standard input."""
+def buildx_build(request: BuildRequest, network: str, on_line: LineSink, sources: Sequence[str] = ()) -> None:
+    """Build with ``docker buildx build --load``, the context in a folder.
+
+    What is built carries what BuildKit needs to know to take layers from it later; `sources` are such images.
+    """
     command = ["docker", "buildx", "build", "--load", "--progress=plain", "--tag", request.tag]
-    command += ["--file", request.dockerfile, "--provenance=false", f"--network={network}"]
+    command += ["--provenance=false", f"--network={network}"]
     for key, value in request.build_args.items():
         command += ["--build-arg", f"{key}={value}"]
     for key, value in request.labels.items():
         command += ["--label", f"{key}={value}"]
+    command += ["--cache-to=type=inline", *(f"--cache-from=type=registry,ref={source}" for source in sources)]
     if request.no_cache:
         command.append("--no-cache")
+    with laid_out(request.context, request.dockerfile) as laid:
+        _run([*command, "--file", str(laid.dockerfile), str(laid.folder)], on_line)
+
+
+def _run(command: Sequence[str], on_line: LineSink) -> None:
     tail: deque[str] = deque(maxlen=_TAIL)
-    with tempfile.TemporaryFile() as context:
-        context.write(request.context)
-        context.seek(0)
-        process = subprocess.Popen(
-            [*command, "-"],
-            stdin=context,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-        with process:
-            _lines(process.stdout or (), tail, on_line)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    with process:
+        _lines(process.stdout or (), tail, on_line)
     if process.returncode:
-        raise BuildFailed(f"docker buildx build ended with {process.returncode}", detail="\n".join(tail))
+        said = [line.removeprefix(_ERROR) for line in tail if line.startswith(_ERROR)]
+        message = said[-1] if said else f"docker buildx build ended with {process.returncode}"
+        raise BuildFailed(message, detail="\n".join(tail))
 
 
 def _lines(lines: Iterable[str], tail: deque[str], on_line: LineSink) -> None:

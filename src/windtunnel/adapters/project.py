@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,11 @@ from windtunnel.adapters.hostlock import host_lock
 from windtunnel.adapters.owner import alive, owner_token
 from windtunnel.adapters.signals import shielded
 from windtunnel.build.images import Arm, BuildProgress, ImageBuilder
+from windtunnel.build.registry import Registry
 from windtunnel.declare.cases import Discovery, case_variant
 from windtunnel.declare.suite import Suite, find_suite
 from windtunnel.declare.targets import TargetLoader
-from windtunnel.declare.workload import Where, variant_at
+from windtunnel.declare.workload import Where, check_program, variant_at
 from windtunnel.errors import ConfigError, EngineError, VariantMissing, WindtunnelError
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.reap import OWNER_LABEL, reap_group, reap_stale
@@ -26,8 +28,9 @@ from windtunnel.launch.setup import open_context
 from windtunnel.model import Case, Host, ResolvedLaunch, Target, Variant
 from windtunnel.ports import LABEL, Engine, SourceTree
 from windtunnel.sample import runfile
+from windtunnel.version import __version__
 
-__all__ = ["Project", "labels_for", "open_project"]
+__all__ = ["Project", "labels_for", "open_arms", "open_project"]
 
 Tell = Callable[[str], None]
 
@@ -67,11 +70,7 @@ class Project:
         the variant, VariantMissing where only this commit's own target does not.
         """
         newest = self._newest.load(case.variant.target)
-        if newest.kind == "client" or case.workload.generator == "program":
-            raise ConfigError(
-                f"{case.id}: clients and programs can't be run yet, only HTTP servers under h2load, ab or wrk",
-                file=f"{newest.folder}/target.toml",
-            )
+        check_program(newest, case, where)
         variant = case_variant(newest, case.workload, where)
         return replace(case, variant=variant_at(self.target(case.variant.target), variant))
 
@@ -98,6 +97,28 @@ class Project:
         if isinstance(found, WindtunnelError):
             raise found
         return found
+
+    def lacks(self, target: str) -> bool:
+        """Whether the suite did not exist yet at this commit, as far as this target goes."""
+        if not self.commit or self.suite.separate:
+            return False
+        return not self.arm.project.paths(f"{self.suite.targets_folder}/{target}")
+
+    def header(self, name: str, *revisions: tuple[Project, str]) -> runfile.Header:
+        """A run file's header for arms as they were asked for; cases and host are the caller's to add."""
+        settings = self.suite.settings
+        return runfile.Header(
+            id=name,
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            windtunnel=__version__,
+            command=("windtunnel", *sys.argv[1:]),
+            project=self.suite.project,
+            seed=name,
+            plan=settings.launch,
+            launches=settings.launches,
+            arms=tuple(project.arm_facts(revision) for project, revision in revisions),
+            cases=(),
+        )
 
     def arm_facts(self, revision: str) -> runfile.Arm:
         """What a run file says of this arm."""
@@ -145,19 +166,33 @@ def open_project(
     suite = find_suite(start)
     if repository:
         suite = replace(suite, repository=Path(repository))
-    full = git.resolve(suite.repository, commit) if commit else ""
+    (project,) = open_arms(suite, {name: commit}, tell=tell, progress=progress)
+    return project
+
+
+def open_arms(
+    suite: Suite, commits: Mapping[str, str], *, tell: Tell, progress: BuildProgress | None = None
+) -> tuple[Project, ...]:
+    """Open a suite at several revisions, by the name of the arm ("" is the working tree).
+
+    They share the engine and the builder, which sees to it that what does not differ between them is built once.
+    What earlier commands left running is removed. Raises ConfigError, EngineError.
+    """
+    full = {name: git.resolve(suite.repository, commit) if commit else "" for name, commit in commits.items()}
     engine = DockerEngine()
     left = reap_stale(engine, alive, time.time())
     if left:
         tell(f"removed {left} container{'s' * (left > 1)} that an earlier command had left behind")
     state = suite.root / ".windtunnel"
+    registry = suite.settings.registry
     builder = ImageBuilder(
         engine,
         progress=progress or _Told(tell),
         logs=state / "build",
         jobs=max(1, min(2, os.cpu_count() or 1)),
+        registry=Registry(engine, registry, tell) if registry else None,
     )
-    return Project(suite, _arm(suite, full, name), full, engine, builder)
+    return tuple(Project(suite, _arm(suite, commit, name), commit, engine, builder) for name, commit in full.items())
 
 
 def _arm(suite: Suite, commit: str, name: str) -> Arm:
@@ -199,6 +234,10 @@ class _Told:
 
     def reused(self, tag: str, variant: Variant, arm: str) -> None:
         """Nothing to do."""
+
+    def pulled(self, tag: str, variant: Variant, arm: str) -> None:  # noqa: ARG002 - the protocol's
+        """The registry had it."""
+        self.tell(f"pulled {tag}")
 
     def failed(self, tag: str, error: WindtunnelError) -> None:
         """It can't be built."""

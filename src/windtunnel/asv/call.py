@@ -21,7 +21,10 @@ from windtunnel.adapters.owner import new_id, owner_token
 from windtunnel.model import Case, Host
 from windtunnel.sample.schedule import Sizes
 
-__all__ = ["Call", "read_json", "write_json"]
+__all__ = ["REPLAY", "Call", "read_json", "replayed", "write_json"]
+
+REPLAY = "WINDTUNNEL_REPLAY"
+"""The variable that makes asv take its launches from a comparison's run file, instead of making them."""
 
 _KEPT = 10
 _VARIABLES = {
@@ -33,6 +36,8 @@ _VARIABLES = {
     "commit": "WINDTUNNEL_COMMIT",
     "quick": "WINDTUNNEL_QUICK",
     "rounds": "WINDTUNNEL_ROUNDS",
+    "named": "WINDTUNNEL_NAMED",
+    "replay": REPLAY,
 }
 
 
@@ -49,6 +54,8 @@ class Call:
         commit: the full hash under measurement, or "" for the working tree.
         quick: whether asv was called with --quick: one launch, one slice.
         rounds: what asv was told with `-a rounds=...`, or 0 where every benchmark has its own number.
+        named: whether asv was told which benchmarks to run; nightly ones run only then.
+        replay: the comparison's run file that all launches are taken from, so that none is made; or None.
     """
 
     id: str
@@ -59,16 +66,20 @@ class Call:
     commit: str = ""
     quick: bool = False
     rounds: int = 0
+    named: bool = False
+    replay: Path | None = None
 
     @classmethod
-    def begin(cls, root: Path, *, quick: bool = False, rounds: int = 0) -> Call:
+    def begin(
+        cls, root: Path, *, quick: bool = False, rounds: int = 0, named: bool = False, replay: Path | None = None
+    ) -> Call:
         """A new call in this process, with a folder of its own (older calls' folders beyond the last ten go)."""
         name = new_id()
         calls = root / ".windtunnel" / "asv"
         with contextlib.suppress(OSError):
             for old in sorted(path for path in calls.iterdir() if path.is_dir())[:-_KEPT]:
                 shutil.rmtree(old, ignore_errors=True)
-        return cls(name, calls / name, owner_token(), root, quick=quick, rounds=rounds)
+        return cls(name, calls / name, owner_token(), root, quick=quick, rounds=rounds, named=named, replay=replay)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Call | None:
@@ -84,6 +95,8 @@ class Call:
             commit=environment.get(_VARIABLES["commit"], ""),
             quick=environment.get(_VARIABLES["quick"]) == "1",
             rounds=int(environment.get(_VARIABLES["rounds"]) or 0),
+            named=environment.get(_VARIABLES["named"]) == "1",
+            replay=replayed(environment),
         )
 
     def environment(self) -> dict[str, str]:
@@ -97,6 +110,8 @@ class Call:
             _VARIABLES["commit"]: self.commit,
             _VARIABLES["quick"]: "1" if self.quick else "",
             _VARIABLES["rounds"]: str(self.rounds or ""),
+            _VARIABLES["named"]: "1" if self.named else "",
+            REPLAY: str(self.replay or ""),
         }
 
     def export(self) -> None:
@@ -138,6 +153,12 @@ class Call:
     def keep_host(self, host: Host) -> None:
         """Remember the machine's facts."""
         write_json(self.folder / "host.json", asdict(host))
+
+
+def replayed(environment: Mapping[str, str]) -> Path | None:
+    """The run file that asv is told to take its launches from, or None."""
+    named = environment.get(REPLAY)
+    return Path(named) if named else None
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ from asv.environment import Environment
 
 from windtunnel.adapters.docker import DockerEngine
 from windtunnel.adapters.watchdog import start_watchdog
-from windtunnel.asv.call import Call, read_json, write_json
+from windtunnel.asv.call import Call, read_json, replayed, write_json
 from windtunnel.asv.machine import introduce_machine
 from windtunnel.asv.processes import end_processes, sweep, unfinished
 from windtunnel.errors import WindtunnelError
@@ -156,13 +156,20 @@ class _Terminal:
 def _prepare(call: Call) -> None:
     """Build the images of the selected cases at a commit; what fails is told here, and again by its cases.
 
+    Where a comparison is replayed nothing is built: its launches are put where a benchmark process looks for them.
+
     Raises asv's UserError, which ends asv, where nothing at all can be built: that is no failure of this commit, and
     must not be recorded as one.
     """
-    from windtunnel.asv.prepare import prepare_commit
-
     try:
-        prepare_commit(call, _selected, _Terminal())
+        if call.replay:
+            from windtunnel.asv.replay import read_recording, replay
+
+            replay(call, read_recording(call.replay))
+        else:
+            from windtunnel.asv.prepare import prepare_commit
+
+            prepare_commit(call, _selected, _Terminal())
     except WindtunnelError as error:
         raise util.UserError("\n".join(part for part in (str(error), error.detail) if part)) from None
     except KeyboardInterrupt:
@@ -252,8 +259,13 @@ def _begin() -> None:
     introduce_machine()
     _warn_quick(_arguments)
     rounds = (getattr(_arguments, "attribute", None) or {}).get("rounds")
-    _call = Call.begin(Path.cwd(), quick=bool(getattr(_arguments, "quick", False)), rounds=rounds or 0)
+    quick = bool(getattr(_arguments, "quick", False))
+    # `asv find` and `asv profile` are given the name of one benchmark
+    named = bool(getattr(_arguments, "bench", None) or getattr(_arguments, "benchmark", None))
+    _call = Call.begin(Path.cwd(), quick=quick, rounds=rounds or 0, named=named, replay=replayed(os.environ))
     _call.export()
+    if _call.replay:  # there will be no container, so there may be no engine
+        return
     start_watchdog(_call.id)
     atexit.register(_at_end)
     if _measures_working_tree(_arguments):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import FrameType
 
-from windtunnel import __version__
 from windtunnel.adapters.project import Project, open_project
 from windtunnel.asv.call import Call
 from windtunnel.asv.memory import check_refused, current_call, remember, seen
@@ -92,18 +90,9 @@ def _plan(resolved: Resolved) -> LaunchPlan:
 
 def _header(resolved: Resolved) -> Header:
     call, project = resolved.call, resolved.project
-    return Header(
-        id=call.id,
-        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        windtunnel=__version__,
-        command=("asv",),
-        project=project.suite.project,
-        seed=call.id,
-        plan=_plan(resolved),
-        launches=0,
-        arms=(project.arm_facts(call.commit or "worktree"),),
-        cases=(resolved.case,),
-        host=call.host(),
+    header = project.header(call.id, (project, call.commit or "worktree"))
+    return replace(
+        header, command=("asv",), plan=_plan(resolved), launches=0, cases=(resolved.case,), host=call.host()
     )
 
 

@@ -20,7 +20,7 @@ from windtunnel.model import Case, Launch, Variant
 from windtunnel.units import Missing, Value
 
 if TYPE_CHECKING:
-    from windtunnel.asv.benchmark import HTTPBenchmark
+    from windtunnel.asv.benchmark import LoadBenchmark
 
 __all__ = ["Seen", "check_refused", "current_call", "declared_case", "not_told_yet", "refuse", "remember", "seen"]
 
@@ -35,7 +35,7 @@ def current_call() -> Call:
     return _own
 
 
-def declared_case(benchmark: HTTPBenchmark, params: Sequence[Any]) -> Case:
+def declared_case(benchmark: LoadBenchmark, params: Sequence[Any]) -> Case:
     """The case as the class declares it: its variant has the axes that the workload names."""
     plain = tuple((f"param{number}", str(value)) for number, value in enumerate(params, 1))
     known = combinations(benchmark.params, benchmark.param_names)
@@ -63,13 +63,13 @@ class Seen:
     metrics: Mapping[str, Value]
 
 
-def remember(case: Case, launch: Launch, metrics: Mapping[str, Value]) -> None:
-    """Keep the figures of a launch of this commit for the other processes of the call."""
+def remember(case: Case, launch: Launch, metrics: Mapping[str, Value], call: Call | None = None) -> None:
+    """Keep the figures of a launch for the other processes of the call (this process's own, if none is given)."""
     figures = {
         name: {"missing": value.reason} if isinstance(value, Missing) else value for name, value in metrics.items()
     }
     line = [launch.number, launch.outcome, launch.reason, launch.detail, figures]
-    path = current_call().case_file(case, "seen")
+    path = (call or current_call()).case_file(case, "seen")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
@@ -114,8 +114,14 @@ def refuse(call: Call, case: Case, error: WindtunnelError) -> None:
 
 
 def check_refused(case: Case) -> None:
-    """Raises VariantMissing or BuildFailed where `refuse` has kept something of this case at this commit."""
-    kept = read_json(current_call().case_file(case, "refused.json"))
+    """Raises VariantMissing or BuildFailed where `refuse` has kept something of this case at this commit.
+
+    While a comparison is replayed nothing is ever launched: then VariantMissing is raised in any case.
+    """
+    call = current_call()
+    kept = read_json(call.case_file(case, "refused.json"))
     if kept is not None:
         kind = VariantMissing if kept["skipped"] else BuildFailed
         raise kind(str(kept["reason"]))
+    if call.replay:
+        raise VariantMissing(f"{case.id}: {call.replay} has no more launches of it, and none is made")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from windtunnel.adapters.project import Project, open_project
-from windtunnel.asv.benchmark import HTTPBenchmark
+from windtunnel.asv.benchmark import HTTPBenchmark, LoadBenchmark
 from windtunnel.asv.call import Call
 from windtunnel.asv.memory import refuse
 from windtunnel.declare.cases import discover
-from windtunnel.errors import BuildFailed, ConfigError, VariantMissing, WindtunnelError
+from windtunnel.errors import BuildFailed, ConfigError, EngineError, VariantMissing, WindtunnelError
 from windtunnel.launch.setup import ensure_load_image, load_image_needed
 from windtunnel.model import Case, Variant
+from windtunnel.ports import Engine
 
-__all__ = ["Announcer", "asv_names", "prepare_commit"]
+__all__ = ["METHODS", "Announcer", "asv_names", "prepare_commit"]
 
-_METHODS = tuple(name for name in vars(HTTPBenchmark) if name.startswith(("time_", "track_")))
+METHODS = tuple(
+    name for kind in (LoadBenchmark, HTTPBenchmark) for name in vars(kind) if name.startswith(("time_", "track_"))
+)
+"""What asv may call on a benchmark class: one of them for each metric. Not every class has all of them."""
 _LASTING = (BuildFailed, ConfigError, VariantMissing)
 """What stays as it is when tried again; an engine that does not answer may answer later."""
 
@@ -39,10 +44,10 @@ class Announcer(Protocol):
 
 
 def asv_names(case: Case) -> tuple[str, ...]:
-    """The names that asv's --bench is matched against, for every metric of a case, with and without quotes."""
-    plain = ", ".join(value for _, value in case.params)
-    quoted = ", ".join(repr(value) for _, value in case.params)
-    return tuple(f"{case.benchmark}.{method}({shown})" for method in _METHODS for shown in (plain, quoted))
+    """The names that asv's --bench is matched against, for a case's metrics; each value with and without quotes."""
+    values = itertools.product(*((value, repr(value)) for _, value in case.params))
+    shown = [f"({', '.join(one)})" if one else "" for one in values]
+    return tuple(f"{case.benchmark}.{method}{params}" for method in METHODS for params in shown)
 
 
 def prepare_commit(call: Call, selected: Callable[[Sequence[str]], bool], announcer: Announcer) -> None:
@@ -60,16 +65,27 @@ def prepare_commit(call: Call, selected: Callable[[Sequence[str]], bool], announ
         progress=progress,
         name=call.arm,
     )
-    cases = [case for case in discover(project.suite).cases if selected(asv_names(case))]
-    if load_image_needed(project.engine):
-        announcer.say("building the load image: once, a minute or so")
-    ensure_load_image(project.engine, lambda _: announcer.tick())
+    found = discover(project.suite, nightly=call.named)
+    cases = [case for case in found.cases if selected(asv_names(case))]
+    if found.nightly:
+        announcer.say(found.left_out("--bench takes in those that it names"))
+    if _load_image_needed(project.engine):
+        announcer.say("the load image is not there yet: it is pulled or built once, a minute or so")
+    ensure_load_image(project.engine, lambda _: announcer.tick(), project.builder.registry)
     refused = _refused(project, cases)
     for case in cases:
         if isinstance(refused.get(case.id), _LASTING):
             refuse(call, case, refused[case.id])
     progress.summarise()
     _tell_refused(refused, announcer)
+
+
+def _load_image_needed(engine: Engine) -> bool:
+    """Also where the image that it stands on is still to come."""
+    try:
+        return load_image_needed(engine)
+    except EngineError:
+        return True
 
 
 def _refused(project: Project, cases: Sequence[Case]) -> dict[str, WindtunnelError]:
@@ -119,6 +135,11 @@ class _Announced:
     def reused(self, tag: str, variant: Variant, arm: str) -> None:  # noqa: ARG002 - the protocol's
         """It was there."""
         self._reused.add(tag)
+
+    def pulled(self, tag: str, variant: Variant, arm: str) -> None:  # noqa: ARG002 - the protocol's
+        """The registry had it."""
+        self._built += 1
+        self.announcer.say(f"pulled {tag}")
 
     def failed(self, tag: str, error: WindtunnelError) -> None:  # noqa: ARG002 - the protocol's
         """It can't be built."""

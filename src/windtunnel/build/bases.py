@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from windtunnel.build.layers import Stack
-from windtunnel.errors import EngineError
+from windtunnel.errors import EngineError, RegistryError
 from windtunnel.ports import Engine, ImageInfo
 
 __all__ = ["Bases"]
@@ -32,16 +32,19 @@ class Bases:
         """The image. `needed_by` says in messages who wants it ("targets/x/Dockerfile:3").
 
         Raises:
-            EngineError: the engine does not have it and can't pull it.
+            RegistryError: the engine does not have it, and no registry gives it.
+            EngineError: the engine can't be asked.
         """
         if reference not in self._found:
             self._found[reference] = self._obtain(reference)
         found = self._found[reference]
         if isinstance(found, EngineError):
-            raise EngineError(
-                f"{needed_by}: the image {reference} is not here and can't be pulled ({found}); {_remedy(reference)}",
-                detail=found.detail,
-            )
+            message = f"{needed_by}: the image {reference} is not here and can't be pulled ({found})"
+            if isinstance(found, RegistryError):
+                raise RegistryError(
+                    f"{message}; {_remedy(reference)}", cause=found.cause, detail=found.detail
+                ) from found
+            raise EngineError(f"{message}; {_remedy(reference)}", detail=found.detail) from found
         return found
 
     def stack(self, reference: str | None) -> Stack:
@@ -71,4 +74,6 @@ def _remedy(reference: str) -> str:
     debian = _DEBIAN.fullmatch(reference)
     if debian:
         return f"`tools/base-images {debian[1]}` makes it without a registry"
+    if reference.startswith("localhost/"):
+        return "it is made on this machine: the target says how"
     return "check its name and the network, or `docker login` to its registry"

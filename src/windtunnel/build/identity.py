@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from windtunnel.ports import SourceFile
 
-__all__ = ["digest", "tag"]
+__all__ = ["DIGEST_LABEL", "digest", "tag"]
+
+DIGEST_LABEL = "windtunnel.digest"
+"""The label that carries an image's whole digest; its tag has only the beginning of it."""
 
 _VERSION = b"windtunnel image 1"
 _TAG_DIGITS = 24

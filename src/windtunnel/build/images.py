@@ -3,51 +3,38 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from windtunnel.build import locks
 from windtunnel.build.bases import Bases
 from windtunnel.build.context import DOCKERFILE
 from windtunnel.build.dockerfile import needs_buildkit
-from windtunnel.build.kinship import BUILDER_LABEL, Kinship
+from windtunnel.build.identity import DIGEST_LABEL
+from windtunnel.build.kinship import BUILDER_LABEL, GROWN_LABEL, Kinship
 from windtunnel.build.log import BuildLog
 from windtunnel.build.plan import Arm, Foreign, ImageSpec, LoadTarget, Part, Planner
 from windtunnel.build.pool import run_all
+from windtunnel.build.progress import BuildProgress, OneAtATime
+from windtunnel.build.registry import Registry, Wanted, mistrust
 from windtunnel.build.resolve import Image, foreign_service, own_service, resolve
-from windtunnel.errors import BuildFailed, EngineError, WindtunnelError
+from windtunnel.errors import BuildFailed, EngineError, RegistryError, Unavailable, WindtunnelError
 from windtunnel.model import ResolvedLaunch, Variant
 from windtunnel.ports import LABEL, BuildRequest, Engine, ImageInfo
 
 __all__ = ["DIGEST_LABEL", "Arm", "BuildProgress", "ImageBuilder"]
 
-DIGEST_LABEL = "windtunnel.digest"
-"""The label that carries an image's whole digest; its tag has only the beginning of it."""
+UNAVAILABLE = 69
+"""EX_UNAVAILABLE of sysexits.h: how a build step ends that lacks something from outside (`site/targets.md`)."""
+
+_WANTING = re.compile(rf"(?:non-zero code|exit code): {UNAVAILABLE}\b")
+_REASON = re.compile(r"^(?:#\d+ )?(?:\d+\.\d+ )?unavailable: (.+)$", re.MULTILINE)
+"""A line of the step's own output; BuildKit times it, and repeats the step's command, which has the word too."""
 
 _VANISHED = re.compile(r"No such image|failed to get digest|layer does not exist", re.IGNORECASE)
-
-
-class BuildProgress(Protocol):
-    """Gets told of builds. Calls come from several threads, but one at a time."""
-
-    def started(self, tag: str, variant: Variant, arm: str) -> None:
-        """A build begins."""
-
-    def line(self, tag: str, text: str) -> None:
-        """A line of its log; `tag` is a foreign image's name while that is pulled."""
-
-    def finished(self, tag: str, seconds: float) -> None:
-        """The image is there; it took that long."""
-
-    def reused(self, tag: str, variant: Variant, arm: str) -> None:
-        """The engine had it."""
-
-    def failed(self, tag: str, error: WindtunnelError) -> None:
-        """It could not be built."""
 
 
 class ImageBuilder:
@@ -60,21 +47,37 @@ class ImageBuilder:
         locks: the folder for lock files; ``logs/locks`` when it is None. Processes that share it don't build the
             same image at the same time.
         jobs: how many builds run at once.
+        registry: where images are pulled from before they are built; None for nowhere.
     """
 
     def __init__(
-        self, engine: Engine, *, progress: BuildProgress, logs: Path, locks: Path | None = None, jobs: int = 2
+        self,
+        engine: Engine,
+        *,
+        progress: BuildProgress,
+        logs: Path,
+        locks: Path | None = None,
+        jobs: int = 2,
+        registry: Registry | None = None,
     ) -> None:
+        self.registry = registry
         self._engine = engine
-        self._progress = _OneAtATime(progress)
+        self._progress = OneAtATime(progress)
         self._logs = logs
         self._locks = locks or logs / "locks"
         self._jobs = jobs
         self._bases = Bases(engine, self._progress.line)
         self._kinship = Kinship(engine)
-        self._failed: dict[str, BuildFailed] = {}
+        self._failed: dict[str, BuildFailed | Unavailable] = {}
         self._leftovers: set[str] = set()
         self._untidy = False
+        self._tags: dict[str, str] = {}
+        self._useless: set[str] = set()
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of all images that it has had in hand, each once."""
+        return tuple(self._tags.values())
 
     def prepare(
         self, wanted: Sequence[tuple[Arm, Variant]], load_target: LoadTarget
@@ -96,40 +99,80 @@ class ImageBuilder:
         images = self._obtain_all(list(specs.values()))
         return {key: _resolved(plan, images) if isinstance(plan, Part) else plan for key, plan in plans.items()}
 
-    # ---------------- the engine has it, or builds it
+    # ---------------- the engine has it, or a registry, or it is built
 
     def _obtain_all(self, specs: Sequence[ImageSpec]) -> Mapping[str, Image | WindtunnelError]:
-        """By digest: the image, or why there is none."""
+        """By digest: the image, or why there is none.
+
+        What is there is looked up before anything is built, since what is built may have to stand on its layers.
+        """
         errors: dict[str, WindtunnelError] = {}
         infos: dict[str, ImageInfo] = {}
 
-        def obtain(spec: ImageSpec) -> None:
-            try:
-                infos[spec.digest] = self._obtain(spec)
-            except WindtunnelError as error:
-                errors[spec.digest] = error
+        def each(obtain: Callable[[ImageSpec], ImageInfo | None], some: Sequence[ImageSpec]) -> None:
+            def attempt(spec: ImageSpec) -> None:
+                try:
+                    info = obtain(spec)
+                except WindtunnelError as error:
+                    errors[spec.digest] = error
+                    return
+                if info is not None:
+                    infos[spec.digest] = info
 
+            run_all(self._jobs, attempt, some)
+
+        self._note(specs)
         try:
-            run_all(self._jobs, obtain, specs)
+            each(self._find, specs)
+            each(self._obtain, [spec for spec in specs if spec.digest not in infos and spec.digest not in errors])
             present = [(spec, infos[spec.digest]) for spec in specs if spec.digest in infos]
             aligned = self._kinship.align(present, self._rebuild)
         finally:
             self._clean_up()
         tags = {spec.digest: spec.tag for spec in specs}
+        self._tags |= {digest: tags[digest] for digest in infos}
         images = {digest: Image(tags[digest], digest, info.size, more) for digest, (info, more) in aligned.items()}
         return {**errors, **images}
 
-    def _obtain(self, spec: ImageSpec) -> ImageInfo:
+    def _note(self, specs: Sequence[ImageSpec]) -> None:
+        """What is not worth a pull: hidden stages have to come from one builder, so one of several is of no use."""
+        sides = Counter(spec.family for spec in specs)
+        self._useless = {spec.digest for spec in specs if spec.parsed.has_hidden_stages and sides[spec.family] > 1}
+
+    def _find(self, spec: ImageSpec) -> ImageInfo | None:
+        """The image from the engine or the registry, if one of them has it."""
         with self._locked(spec):
             if spec.digest in self._failed:
                 raise self._failed[spec.digest]
-            info = self._engine.image(spec.tag)
-            if info is not None and info.labels.get(DIGEST_LABEL) == spec.digest:
-                self._progress.reused(spec.tag, spec.variant, spec.arm)
+            info = self._present(spec) or self._pulled(spec)
+        if info is not None:
+            self._kinship.seen(spec, info)
+        return info
+
+    def _present(self, spec: ImageSpec) -> ImageInfo | None:
+        info = self._engine.image(spec.tag)
+        if info is None or mistrust(info, _wanted(spec)):
+            return None
+        self._progress.reused(spec.tag, spec.variant, spec.arm)
+        return info
+
+    def _pulled(self, spec: ImageSpec) -> ImageInfo | None:
+        if self.registry is None or spec.digest in self._useless:
+            return None
+        info = self.registry.pull(_wanted(spec), lambda text: self._progress.line(spec.tag, text))
+        if info is not None:
+            self._progress.pulled(spec.tag, spec.variant, spec.arm)
+        return info
+
+    def _obtain(self, spec: ImageSpec) -> ImageInfo:
+        """Build it, if no other process has meanwhile."""
+        with self._locked(spec):
+            info = self._present(spec)
+            if info is not None:
                 return info
             try:
                 return self._build(spec)
-            except BuildFailed as error:
+            except (BuildFailed, Unavailable) as error:
                 self._failed[spec.digest] = error
                 raise
 
@@ -137,6 +180,8 @@ class ImageBuilder:
         with self._locked(spec):
             old = self._engine.image(spec.tag)
             new = self._build(spec)
+        if self.registry is not None:
+            self.registry.forget(spec.tag)
         if old is not None and old.id != new.id and old.labels.get(DIGEST_LABEL) == spec.digest:
             self._leftovers.add(old.id)
         return new
@@ -172,7 +217,19 @@ class ImageBuilder:
 
     def _request(self, spec: ImageSpec) -> BuildRequest:
         labels = {LABEL: "image", DIGEST_LABEL: spec.digest, BUILDER_LABEL: self._kinship.builder}
-        return BuildRequest(spec.tag, spec.context.tar(), DOCKERFILE, spec.build_args, labels)
+        source = self._kinship.source(spec)
+        if source:
+            labels[GROWN_LABEL] = source
+        registry = self.registry
+        return BuildRequest(
+            spec.tag,
+            spec.context.tar(),
+            DOCKERFILE,
+            spec.build_args,
+            labels,
+            cache_from=(source,) if source else (),
+            remote_cache=(registry.reference(source),) if source and registry and registry.has(source) else (),
+        )
 
     # ---------------- it can't be built
 
@@ -180,8 +237,12 @@ class ImageBuilder:
         """The same error, with where it happened, the way to the whole log, and what else is known."""
         if log.leftover is not None and not self._bases.has_id(log.leftover):
             self._leftovers.add(log.leftover)
-        if not isinstance(error, BuildFailed) and not (log.is_empty and self._answers()):
+        if not isinstance(error, BuildFailed) and (
+            isinstance(error, RegistryError) or not (log.is_empty and self._answers())
+        ):
             return error
+        if spec.optional and _WANTING.search(f"{error}\n{error.detail}"):
+            return Unavailable(f"{spec.variant} can't be built here: {_wanting(error.detail or log.tail)}")
         hint = _buildkit_hint(spec) if log.is_classic or log.is_empty else ""
         return BuildFailed(
             f"{spec.context.dockerfile_path}: {spec} can't be built: {error}{hint}; the whole log: less {log.path}",
@@ -207,8 +268,19 @@ class ImageBuilder:
         self._untidy = False
 
 
+def _wanting(output: str) -> str:
+    """What a build step that ended with `UNAVAILABLE` said of it: its line "unavailable: ...", else its last one."""
+    said: list[str] = _REASON.findall(output)
+    lines = [line for line in output.splitlines() if line.strip()]
+    return (said or lines or ["a step of its Dockerfile says so"])[-1].strip()
+
+
 def _unique(wanted: Sequence[tuple[Arm, Variant]]) -> list[tuple[Arm, Variant]]:
     return list({(arm.name, variant): (arm, variant) for arm, variant in wanted}.values())
+
+
+def _wanted(spec: ImageSpec) -> Wanted:
+    return Wanted(spec.tag, spec.digest, spec.base.layers, (BUILDER_LABEL,))
 
 
 def _planned(planner: Planner, arm: Arm, variant: Variant) -> Part | WindtunnelError:
@@ -242,31 +314,3 @@ def _buildkit_hint(spec: ImageSpec) -> str:
     if needed is None:
         return ""
     return f"; line {needed[0]} needs BuildKit ({needed[1]}): install docker buildx, or do without it"
-
-
-class _OneAtATime:
-    """Hands calls on under a lock, so that whoever listens need not think of threads."""
-
-    def __init__(self, progress: BuildProgress) -> None:
-        self._progress = progress
-        self._lock = threading.Lock()
-
-    def started(self, tag: str, variant: Variant, arm: str) -> None:
-        with self._lock:
-            self._progress.started(tag, variant, arm)
-
-    def line(self, tag: str, text: str) -> None:
-        with self._lock:
-            self._progress.line(tag, text)
-
-    def finished(self, tag: str, seconds: float) -> None:
-        with self._lock:
-            self._progress.finished(tag, seconds)
-
-    def reused(self, tag: str, variant: Variant, arm: str) -> None:
-        with self._lock:
-            self._progress.reused(tag, variant, arm)
-
-    def failed(self, tag: str, error: WindtunnelError) -> None:
-        with self._lock:
-            self._progress.failed(tag, error)

@@ -1,8 +1,9 @@
 """Keeps the images of one target comparable: the same instructions have to have given the same layers.
 
 When base was built last month and head is built today, the package layer below their sources may differ, and the
-comparison would blame the pull request for a month of updates. What is out of line is built anew, on the newest
-image's layers, which the engine still has in its cache.
+comparison would blame the pull request for a month of updates. So head is built on the layers of a base that came
+from elsewhere (a registry, a file), and what is out of line all the same is built anew, on the newest image's layers,
+which the engine still has in its cache.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from windtunnel.build.plan import ImageSpec
 from windtunnel.errors import EngineError, WindtunnelError
 from windtunnel.ports import Engine, ImageInfo
 
-__all__ = ["BUILDER_LABEL", "Kinship"]
+__all__ = ["BUILDER_LABEL", "GROWN_LABEL", "Kinship"]
 
 BUILDER_LABEL = "windtunnel.builder"
 """Which builder's life an image comes from: what is not in its layers (other stages) was alike in all of it."""
+
+GROWN_LABEL = "windtunnel.grown"
+"""The image was built on layers of one from elsewhere: the classic builder's cache does not know those steps."""
 
 _ROUNDS = 2
 
@@ -37,6 +41,8 @@ class _Member:
     builder: str
     age: tuple[int, str]
     """When it was built by this builder (0: it was not), and when the engine says that it was made."""
+    foreign: bool
+    """Its first layers came from elsewhere (a registry, a file), so they are not in the engine's build cache."""
 
     def is_kin(self, other: _Member) -> bool:
         if (self.hidden or other.hidden) and self.builder != other.builder:
@@ -58,6 +64,15 @@ class Kinship:
     def built(self, digest: str) -> None:
         """The image of that digest was just built."""
         self._built[digest] = next(self._numbers)
+
+    def seen(self, spec: ImageSpec, info: ImageInfo) -> None:
+        """An image that the engine has, before others of its family are built."""
+        self._remember(spec, info)
+
+    def source(self, spec: ImageSpec) -> str:
+        """The tag of the image on whose layers `spec` has to be built because no build cache has them; or ""."""
+        newest = max(self._families.get(spec.family, {}).values(), key=lambda member: member.age, default=None)
+        return newest.tag if newest is not None and newest.foreign and newest.tag != spec.tag else ""
 
     def align(
         self, present: Iterable[tuple[ImageSpec, ImageInfo]], rebuild: Callable[[ImageSpec], ImageInfo]
@@ -131,4 +146,5 @@ class Kinship:
             hidden=spec.parsed.has_hidden_stages,
             builder=info.labels.get(BUILDER_LABEL, ""),
             age=(self._built.get(spec.digest, 0), info.created),
+            foreign=GROWN_LABEL in info.labels or (spec.digest not in self._built and not info.parent),
         )

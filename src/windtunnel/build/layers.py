@@ -12,6 +12,7 @@ __all__ = ["Stack", "shared_prefix"]
 
 # "/bin/sh -c #(nop) COPY file:... in /app" is the classic builder's, "COPY app.py /app # buildkit" the other's
 _SOURCES = re.compile(r"(?:^|#\(nop\)\s+)(?:COPY|ADD)\s")
+_WRITTEN = re.compile(r"^(?:/bin/sh -c #\(nop\)\s+|RUN )|\s*# buildkit$")
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,15 @@ def _same_steps(one: Stack, other: Stack, start: int, independent: int | None) -
     """How many instructions on top of the base are the same and do not depend on sources."""
     steps = 0
     for a, b in zip(one.history[start:], other.history[start:], strict=False):
-        if steps == independent or a.created_by != b.created_by or _SOURCES.search(a.created_by):
+        if steps == independent or _plain(a) != _plain(b) or _SOURCES.search(a.created_by):
             break
         steps += 1
     return steps
+
+
+def _plain(entry: HistoryEntry) -> str:
+    """The instruction, whichever builder wrote it: main may be built by one of them, a pull request by the other."""
+    return _WRITTEN.sub("", entry.created_by).strip()
 
 
 def _layers_of(stack: Stack, base: Stack, steps: int) -> int:

@@ -10,10 +10,10 @@ from windtunnel.build.bases import Bases
 from windtunnel.build.context import Context, select
 from windtunnel.build.dockerfile import Dockerfile, parse
 from windtunnel.build.layers import Stack
-from windtunnel.build.resolve import build_args
+from windtunnel.build.resolve import build_args, is_optional
 from windtunnel.declare.targets import can_change
 from windtunnel.declare.workload import variant_at
-from windtunnel.errors import ConfigError
+from windtunnel.errors import ConfigError, RegistryError, Unavailable
 from windtunnel.model import Service, Target, Variant
 from windtunnel.ports import ImageInfo, SourceTree
 
@@ -50,6 +50,11 @@ class ImageSpec:
     def tag(self) -> str:
         """The reference under which the engine has it, or will."""
         return identity.tag(self.target.name, self.digest)
+
+    @property
+    def optional(self) -> bool:
+        """Whether it may need what is not to be had everywhere."""
+        return is_optional(self.target, self.variant)
 
     @property
     def family(self) -> tuple[object, ...]:
@@ -96,7 +101,9 @@ class Planner:
         Raises:
             ConfigError: target.toml or the Dockerfile is wrong, or no commit can change what is measured.
             VariantMissing: the arm lacks the target, an axis value, or the sources.
-            EngineError: a base image is not to be had.
+            Unavailable: the variant is optional, and its base image is not to be had.
+            RegistryError: a base image is not to be had.
+            EngineError: the engine does not answer.
         """
         target = self._load(arm, variant.target)
         if not can_change(target, lambda name: self._load(arm, name)):
@@ -129,10 +136,15 @@ class Planner:
         context = self._context(arm, target, companion=companion)
         arguments = build_args(target, variant)
         parsed = parse(context.dockerfile, arguments, file=context.dockerfile_path)
-        layers = [
-            self._bases.get(image, f"{context.dockerfile_path}:{parsed.line_of(image)}").layers
-            for image in parsed.base_images
-        ]
+        try:
+            layers = [
+                self._bases.get(image, f"{context.dockerfile_path}:{parsed.line_of(image)}").layers
+                for image in parsed.base_images
+            ]
+        except RegistryError as error:
+            if is_optional(target, variant):
+                raise Unavailable(str(error), detail=error.detail) from error
+            raise
         return ImageSpec(
             arm=arm.name,
             revision=arm.project.revision,

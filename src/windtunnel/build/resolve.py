@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from windtunnel.model import AxisValue, Limits, ResolvedLaunch, Service, Target, Variant
 
-__all__ = ["Image", "build_args", "foreign_service", "own_service", "resolve"]
+__all__ = ["Image", "build_args", "foreign_service", "is_optional", "own_service", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ def build_args(target: Target, variant: Variant) -> dict[str, str]:
     return merged
 
 
+def is_optional(target: Target, variant: Variant) -> bool:
+    """Whether one of a complete variant's axis values may not be to be had everywhere."""
+    return any(value.optional for value in _values(target, variant))
+
+
 def resolve(
     target: Target, variant: Variant, image: Image, services: Iterable[ResolvedLaunch] = ()
 ) -> ResolvedLaunch:
@@ -55,6 +60,7 @@ def resolve(
         port=None if client else target.port,
         env=tuple(sorted(env.items())),
         command=target.worker if client and command is None else command,
+        worker=target.worker,
         limits=target.limits,
         ready=target.ready,
         workers=workers,

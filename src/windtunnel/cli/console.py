@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
@@ -14,13 +15,16 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from windtunnel.compare.allocate import CaseState
+from windtunnel.compare.rule import JUDGED, Finding
+from windtunnel.compare.standing import Need, Standing
 from windtunnel.errors import Interrupted, StorageError, WindtunnelError
 from windtunnel.model import METRICS, Launch, Variant
 from windtunnel.sample.measure import Job
 from windtunnel.sample.summary import launch_metrics
-from windtunnel.units import format_value
+from windtunnel.units import Missing, Value, counted, format_effect, format_value
 
-__all__ = ["BuildLog", "MeasureLog", "discard", "emit", "error_console", "show_error", "tell"]
+__all__ = ["BuildLog", "ComparisonLog", "MeasureLog", "discard", "emit", "error_console", "show_error", "tell"]
 
 
 class _ErrorConsole(Console):
@@ -98,6 +102,10 @@ class BuildLog:
         """It was there already."""
         tell(f"image of {variant} ({arm}) is there: {tag}")
 
+    def pulled(self, tag: str, variant: Variant, arm: str) -> None:
+        """A registry had it."""
+        tell(f"image of {variant} ({arm}) was pulled: {tag}")
+
     def failed(self, tag: str, error: WindtunnelError) -> None:
         """It can't be built."""
         tell(f"{tag} can't be built: {error}")
@@ -142,11 +150,130 @@ class MeasureLog:
         if launch.outcome != "ok":
             tell(f"{launch.case} launch {launch.number} {launch.outcome}: {launch.reason}")
         elif self._bar.disable:
-            value = format_value(launch_metrics(launch)["time_per_request"], METRICS["time_per_request"].unit)
-            tell(f"[{self._done}/{self._total}] {launch.case} launch {launch.number}: {value} per request")
+            tell(f"[{self._done}/{self._total}] {_one_launch(launch)}")
 
     def left_out(self, count: int) -> None:
         """So many launches are not made after all."""
         if count:
             self._total -= count
             self._bar.update(self._task, total=self._total)
+
+
+def _one_launch(launch: Launch) -> str:
+    figures = launch_metrics(launch)
+    name, words = ("time_per_request", "per request")
+    if isinstance(figures[name], Missing):  # in an open loop it would be the rate
+        name, words = ("latency_p99", "for 99 of 100 requests")
+    value = format_value(figures[name], METRICS[name].unit)
+    return f"{launch.case} launch {launch.number}: {value} {words}"
+
+
+_BAR = 16
+"""Characters of the bar."""
+
+_WIDE = 110
+"""Terminals narrower than that have no room for an interval beside the bar."""
+
+
+class ComparisonLog:
+    """Progress of a comparison: a bar of the budget on a terminal, and a line per pair for everybody else.
+
+    Both say the case, its pairs, the estimate with its interval so far, and the budget that is left. A case that
+    needs to be confirmed, or gets no more pairs, is told to everybody, with the reason.
+    """
+
+    def __init__(self, cases: Collection[str], budget: float | None) -> None:
+        self._paired, self._open, self._budget = frozenset(cases), set(cases), budget
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=_BAR),
+            TextColumn("{task.fields[left]}"),
+            console=error_console,
+            transient=True,
+            disable=not error_console.is_terminal,
+        )
+        self._now = self._left(0.0)
+        self._task = self._bar.add_task("starting", total=budget, left=self._now)
+        self._said: dict[str, Standing] = {}
+        self._why: dict[str, str] = {}
+
+    @contextmanager
+    def live(self) -> Iterator[ComparisonLog]:
+        """While measuring."""
+        if self._bar.disable and self._paired:
+            tell(f"measuring pairs of {counted(len(self._paired), 'case')}; {self._now}")
+        with self._bar:
+            yield self
+
+    def starting(self, jobs: Sequence[Job]) -> None:
+        """A batch is being started."""
+        self._bar.update(self._task, description=f"starting {len(jobs)} launches")
+
+    def loading(self, job: Job, number: int) -> None:
+        """A pair (or a launch of head alone) is under load."""
+        words = [f"{'pair' if job.case.id in self._paired else 'launch'} {number}"]
+        if stand := self._said.get(job.case.id):
+            words.append(_so_far(stand, JUDGED[:1], interval=error_console.width >= _WIDE))
+        self._bar.update(self._task, description=self._fitting(job.case.id, "  ".join(filter(None, words))))
+
+    def _fitting(self, case: str, words: str) -> str:
+        """The name of the case is what is cut where a terminal is narrow."""
+        room = max(12, error_console.width - _BAR - len(self._now) - len(words) - 3)
+        return f"{case if len(case) <= room else case[: room - 1] + '…'} {words}"
+
+    def done(self, launch: Launch) -> None:
+        """A launch has ended."""
+        if launch.outcome != "ok":
+            tell(f"{launch.case} {launch.arm} launch {launch.number} {launch.outcome}: {launch.reason}")
+        elif self._bar.disable and launch.case not in self._paired:
+            tell(_one_launch(launch))
+
+    def told(self, state: CaseState, stand: Standing, spent: float) -> None:
+        """A case has new pairs."""
+        self._said[state.case] = stand
+        if stand.need is Need.NOTHING:
+            self._open.discard(state.case)
+        self._now = self._left(spent)
+        self._bar.update(self._task, completed=min(spent, self._budget or spent), left=self._now)
+        if self._bar.disable:
+            words = [counted(state.pairs, "pair"), _so_far(stand, JUDGED)]
+            tell(f"{state.case}: {', '.join(filter(None, words))}; {self._now}")
+        if stand.need in {Need.NOTHING, Need.CONFIRM} and not state.given_up:
+            self._reason(state, stand.why)
+
+    def gave_up(self, state: CaseState, launches: Sequence[Launch]) -> None:
+        """A case gets no more pairs."""
+        self._open.discard(state.case)
+        self._reason(state, f"no more, {len(launches)} launches went wrong; last: {launches[-1].reason}")
+
+    def ended(self, short: int) -> None:
+        """No case gets any more; so many would have got more, had there been time."""
+        if short:
+            tell(f"the budget is used up: {counted(short, 'case')} would have got more pairs")
+
+    def _reason(self, state: CaseState, why: str) -> None:
+        """Once, however often it holds."""
+        if self._why.get(state.case) != why:
+            tell(f"{state.case}: {counted(state.pairs, 'pair')}: {why}")
+        self._why[state.case] = why
+
+    def _left(self, spent: float) -> str:
+        open_ = f"{counted(len(self._open), 'case')} open"
+        return open_ if self._budget is None else f"{max(0.0, self._budget - spent):.0f} s left, {open_}"
+
+
+_SHORT = {"cpu_per_request": "CPU", "time_per_request": "time", "response_time": "response time"}
+
+
+def _so_far(stand: Standing, metrics: Sequence[str], *, interval: bool = True) -> str:
+    """What these metrics say so far, in a few words."""
+    return ", ".join(_words(stand.findings[name], interval) for name in metrics if name in stand.findings)
+
+
+def _words(finding: Finding, interval: bool) -> str:
+    ends = (_ratio(finding.low), _ratio(finding.high)) if interval else (Missing("no room"), Missing("no room"))
+    return f"{_SHORT[finding.metric]} {format_effect(_ratio(finding.estimate), *ends)}"
+
+
+def _ratio(value: float) -> Value:
+    return math.exp(value) if math.isfinite(value) else Missing("too few pairs")

@@ -14,10 +14,12 @@ from typing import Any, Literal
 
 import click
 
+from windtunnel.adapters import git
 from windtunnel.adapters.docker import DockerEngine, address
 from windtunnel.adapters.imagebuild import buildx_available
 from windtunnel.adapters.owner import alive
 from windtunnel.adapters.project import labels_for
+from windtunnel.cli.listening import measuring_workflows
 from windtunnel.declare.cases import discover
 from windtunnel.declare.suite import find_suite
 from windtunnel.errors import ConfigError, EngineError, Exit, WindtunnelError
@@ -48,7 +50,7 @@ class Finding:
 
 @click.command("doctor", short_help="Say what this machine lacks, what it means for the figures, and the remedy.")
 def doctor_command() -> None:
-    """Look at the container engine, the machine and the suite in this folder.
+    """Look at the container engine, the machine, and the suite in this folder with its workflows.
 
     \b
     Exit codes: 0 measuring works here (notes may tell what limits it);
@@ -206,9 +208,25 @@ def _show_suite() -> bool:
         _show(Finding("missing", str(error)))
         return True
     try:
-        cases = discover(suite).cases
+        cases = discover(suite, nightly=True).cases
     except ConfigError as error:
         _show(Finding("missing", str(error)))
         return True
     _show(Finding("ok", f"suite {suite.project} in {suite.root}: {len(cases)} cases"))
+    for finding in _workflows(suite.root):
+        _show(finding)
     return False
+
+
+def _workflows(folder: Path) -> Iterator[Finding]:
+    """Workflows of the repository that holds the suite, and whether what they measure is reported."""
+    try:
+        top = git.top(folder)
+    except WindtunnelError:
+        return
+    for one in measuring_workflows(top):
+        if one.heard:
+            yield Finding("ok", f"{one.file} measures pull requests, and they are reported")
+        else:
+            remedy = f"workflows: [{one.name}] under workflow_run of the reporting one, on the default branch"
+            yield Finding("note", f"no workflow reports what {one.file} measures", "no comment, no check", remedy)

@@ -13,6 +13,9 @@ from windtunnel.cli.detect_python import stops_at_second_folder
 from windtunnel.cli.project import Project, read
 from windtunnel.cli.render import Place, example_files, suite_files
 from windtunnel.cli.stacks import Stack, choose
+from windtunnel.cli.workflows import FOLDER, installed_source, workflow_files, workflow_steps
+from windtunnel.declare.settings import load_settings
+from windtunnel.declare.suite import FILES, load_suite
 from windtunnel.errors import ConfigError, StorageError
 
 __all__ = ["initialise", "next_steps"]
@@ -21,7 +24,7 @@ _IGNORED = ".gitignore"
 _FORGE = re.compile(r"(?:https://|git@|ssh://git@)(github\.com|gitlab\.com|codeberg\.org)[:/](.+?)(?:\.git)?/?")
 
 
-def initialise(directory: Path, *, example: bool, force: bool) -> tuple[Path, ...]:
+def initialise(directory: Path, *, example: bool, force: bool, github: bool = False) -> tuple[Path, ...]:
     """Write a suite for the repository around `directory` into it, or a whole sample project.
 
     Args:
@@ -29,33 +32,62 @@ def initialise(directory: Path, *, example: bool, force: bool) -> tuple[Path, ..
             `example` it need not be in a repository.
         example: write the sample project instead.
         force: overwrite what is in the way.
+        github: write GitHub's workflows as well, into the repository's top. A suite that is there already stays.
 
     Returns:
         The files written, in the order of their names. A .gitignore that is there already is left alone.
 
     Raises:
-        ConfigError: no repository, or files are in the way; nothing has been written then.
+        ConfigError: no repository, or files are in the way, or the suite that is there is not one for workflows of
+            this repository; nothing has been written then.
         StorageError: a file could not be written.
     """
-    files = example_files() if example else _suite(directory)
-    targets = {directory / path: text for path, text in sorted(files.items())}
-    if (directory / _IGNORED).exists():
-        targets.pop(directory / _IGNORED, None)
+    targets: dict[Path, str] = {}
+    if github and not example:
+        _check_suite(directory, force=force)
+    if example or not github or _standing(directory) is None:
+        targets |= _suite_targets(directory, example=example)
+    if github:
+        targets |= _workflow_targets(directory, example=example)
     _check_room(directory, targets, force=force)
     for path, text in targets.items():
         _write(path, text)
     return tuple(targets)
 
 
-def next_steps(directory: Path, *, example: bool) -> str:
-    """What was recognised, what to look at and what to run next, after `initialise`; lines for a person."""
-    lines = _example_steps(directory) if example else _suite_steps(directory)
+def next_steps(directory: Path, *, example: bool, written: tuple[Path, ...] | None = None) -> str:
+    """What was recognised, what to look at and what to run next; lines for a person.
+
+    Args:
+        directory: as for `initialise`.
+        example: as for `initialise`.
+        written: what `initialise` has returned; None for a suite and no workflows.
+    """
+    lines: list[str] = []
+    if written is None or any(path.name in FILES for path in written):
+        lines += _example_steps(directory) if example else _suite_steps(directory)
     if _asv_is_not_ignored(directory):
         lines.append(f"Add .asv/ to {directory / _IGNORED}: asv keeps clones and results there.")
+    if any(path.parent.name == "workflows" for path in written or ()):
+        _, place = _whole(directory) if example else _place(directory)
+        lines += workflow_steps(place.branch, load_settings(directory), installed_source())
     return "\n".join(lines)
 
 
 # ---------------- the suite
+
+
+def _standing(directory: Path) -> Path | None:
+    """The asv.conf.json of the suite that is there already."""
+    return next((directory / name for name in FILES if (directory / name).is_file()), None)
+
+
+def _suite_targets(directory: Path, *, example: bool) -> dict[Path, str]:
+    files = example_files() if example else _suite(directory)
+    targets = {directory / path: text for path, text in sorted(files.items())}
+    if (directory / _IGNORED).exists():
+        targets.pop(directory / _IGNORED, None)
+    return targets
 
 
 def _suite(directory: Path) -> dict[str, str]:
@@ -106,6 +138,43 @@ def _git(top: Path, *arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+# ---------------- workflows
+
+
+def _check_suite(directory: Path, *, force: bool) -> None:
+    """Workflows measure the suite that is there; one that is elsewhere must not get a second one beside it."""
+    standing = _standing(directory)
+    if standing is not None:
+        if load_suite(standing).separate:
+            raise ConfigError(
+                "names another repository, and workflows see the pull requests of the one that they are in; "
+                "write them where the project is",
+                file=standing,
+                key="repo",
+            )
+        return
+    near = sorted(path.parent for name in FILES for path in directory.glob(f"*/{name}"))
+    if near and not force:
+        raise ConfigError(
+            f"there is a suite already, in {near[0]}: `windtunnel init {near[0]} --github` writes its workflows; "
+            "--force makes one more here",
+            file=directory,
+        )
+
+
+def _whole(directory: Path) -> tuple[Path, Place]:
+    """The place of a sample project, which is to be a repository of its own."""
+    return directory, Place()
+
+
+def _workflow_targets(directory: Path, *, example: bool) -> dict[Path, str]:
+    top, place = _whole(directory) if example else _place(directory)
+    if not directory.is_absolute():
+        top = Path(os.path.relpath(top))
+    files = workflow_files(place.prefix, place.branch, installed_source())
+    return {top / path: text for path, text in sorted(files.items())}
+
+
 # ---------------- writing
 
 
@@ -119,10 +188,11 @@ def _check_room(directory: Path, targets: Iterable[Path], *, force: bool) -> Non
     standing = [path for path in targets if os.path.lexists(path)]
     if standing and not force:
         others = f" (and {', '.join(str(path) for path in standing[1:])})" if standing[1:] else ""
+        room = "Another folder has room: `windtunnel init perf/`"
+        if all(path.parent.as_posix().endswith(FOLDER) for path in standing):
+            room = "For one more suite add steps with its `directory` to what is there"
         raise ConfigError(
-            f"is there already{others}; nothing was written. Another folder has room: `windtunnel init perf/`; "
-            "--force overwrites",
-            file=standing[0],
+            f"is there already{others}; nothing was written. {room}; --force overwrites", file=standing[0]
         )
 
 
@@ -163,7 +233,7 @@ def _suite_steps(directory: Path) -> list[str]:
     return [
         *lines,
         f"See whether it runs: {go}windtunnel run --quick",
-        f"Commit it; then compare two commits: {go}asv continuous {place.branch} HEAD",
+        f"Commit it; then compare two commits: {go}windtunnel compare {place.branch} HEAD",
     ]
 
 
@@ -186,5 +256,5 @@ def _example_steps(directory: Path) -> list[str]:
         "See whether it runs:",
         "  windtunnel run --quick",
         "Make hello/app.py slower, commit, and see whether it is noticed:",
-        "  asv continuous HEAD~1 HEAD",
+        "  windtunnel compare HEAD~1 HEAD",
     ]

@@ -12,14 +12,15 @@ from importlib.resources.abc import Traversable
 from windtunnel.cli.project import Project, read
 from windtunnel.cli.stacks import Stack
 
-__all__ = ["Place", "example_files", "suite_files"]
+__all__ = ["Place", "example_files", "filled", "suite_files"]
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 _DIRECTIVE = re.compile(r"(?:#\s*(?:syntax|escape|check)\s*=.*\n)*", re.IGNORECASE)
 _SUFFIX = ".tmpl"
 _NAMES_IN_HTTP_PY = {"Expect", "Httpbenchmark", "Workload"}
 _AXES = {"python": ("python", "3.11", "3.13"), "perl": ("perl", "5.36", "5.40")}
-_NOT_FELT = ("docs", "doc", "tests", "test", "t", "xt", "examples", ".github")
+_NOT_FELT = ("docs", "doc", "tests", "test", "t", "xt", "examples")
+_WORKFLOWS = ".github"
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,15 @@ def suite_files(project: Project, stack: Stack, place: Place) -> dict[str, str]:
     values = _values(project, stack, place)
     folder = f"targets/{project.slug}"
     files = {
-        "asv.conf.json": _filled("suite/asv.conf.json", values),
-        "windtunnel.toml": _filled("suite/windtunnel.toml", values),
+        "asv.conf.json": filled("suite/asv.conf.json", values),
+        "windtunnel.toml": filled("suite/windtunnel.toml", values),
         "benchmarks/__init__.py": "",
-        "benchmarks/http.py": _filled("suite/http.py", values),
-        f"{folder}/target.toml": _filled("suite/target.toml", values),
+        "benchmarks/http.py": filled("suite/http.py", values),
+        f"{folder}/target.toml": filled("suite/target.toml", values),
         f"{folder}/Dockerfile": _dockerfile(project, values),
     }
     if stack.app:
-        files[f"{folder}/{stack.app_file}"] = _filled(stack.app, values)
+        files[f"{folder}/{stack.app_file}"] = filled(stack.app, values)
     return files
 
 
@@ -69,8 +70,8 @@ def example_files() -> dict[str, str]:
     files = {path: _tidy(text) for path, text in _below(root)}
     place = {"name": "hello", "repository": ".", "branch": "main", "commit_url": ""}
     for name in ("asv.conf.json", "windtunnel.toml"):
-        files[name] = _filled(f"suite/{name}", _quoted_names(place))
-    files[".gitignore"] = _filled("suite/gitignore", {})
+        files[name] = filled(f"suite/{name}", _quoted_names(place))
+    files[".gitignore"] = filled("suite/gitignore", {})
     return dict(sorted(files.items()))
 
 
@@ -89,7 +90,7 @@ def _templates() -> Traversable:
     return resources.files("windtunnel.cli") / "templates"
 
 
-def _filled(name: str, values: Mapping[str, str]) -> str:
+def filled(name: str, values: Mapping[str, str]) -> str:
     """A template with ``{{field}}`` replaced; KeyError for a field that has no value is a mistake of ours."""
     text = (_templates() / f"{name}{_SUFFIX}").read_text("utf-8")
     return _tidy(_FIELD.sub(lambda match: values[match[1]], text))
@@ -149,7 +150,7 @@ def _axes(language: str) -> str:
     if language not in _AXES:
         return ""
     axis, old, new = _AXES[language]
-    return "\n" + _filled("suite/axes", {"axis": axis, "old": old, "new": new})
+    return "\n" + filled("suite/axes", {"axis": axis, "old": old, "new": new})
 
 
 def _sources(project: Project, place: Place) -> list[str]:
@@ -166,7 +167,9 @@ def _anchored(pattern: str) -> str:
 
 
 def _build_only(project: Project) -> str:
-    folders = [name for name in _NOT_FELT if (project.top / name).is_dir()] if "**" in project.sources else []
+    folders: list[str] = []
+    if "**" in project.sources:  # workflows may come later, and a change of them is no change of what is served
+        folders = [*(name for name in _NOT_FELT if (project.top / name).is_dir()), _WORKFLOWS]
     patterns = [_anchored(one) for one in (*project.build_only, *(f"{name}/**" for name in folders))]
     return f"build_only = {json.dumps(patterns)}\n" if patterns else ""
 
@@ -186,8 +189,8 @@ def _dockerfile(project: Project, values: Mapping[str, str]) -> str:
         text = read(project.top / project.found)
         head = _DIRECTIVE.match(text)
         start = head.end() if head else 0
-        return f"{text[:start]}{_filled('docker/note', {})}{text[start:]}"
-    return _filled(f"{_FOLDERS.get(project.language, 'unknown')}/Dockerfile", values)
+        return f"{text[:start]}{filled('docker/note', {})}{text[start:]}"
+    return filled(f"{_FOLDERS.get(project.language, 'unknown')}/Dockerfile", values)
 
 
 _FOLDERS: Mapping[str, str] = {"python": "python", "perl": "perl"}

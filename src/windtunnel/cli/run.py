@@ -2,102 +2,109 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
 
-from windtunnel import __version__
 from windtunnel.adapters.owner import new_id, owner_token
 from windtunnel.adapters.project import Project, open_project
 from windtunnel.adapters.watchdog import watched
 from windtunnel.cli.console import BuildLog, MeasureLog, emit, tell
+from windtunnel.cli.forms import chosen_form, format_option
+from windtunnel.cli.launching import Watch, begun, unbuilt
+from windtunnel.cli.options import check_every, measuring_options
+from windtunnel.cli.sweeping import Swept, Variation, form_of, sweep_options, variation
 from windtunnel.declare.cases import discover
 from windtunnel.errors import (
-    BuildFailed,
     ConfigError,
     Exit,
     Interrupted,
     NothingMeasured,
-    VariantMissing,
     WindtunnelError,
     worst,
 )
 from windtunnel.launch.launch import LaunchContext
 from windtunnel.launch.setup import ensure_load_image
-from windtunnel.model import Case, Host, Launch, LaunchPlan
-from windtunnel.report.run import render_run, run_to_json
+from windtunnel.model import Case, Host, LaunchPlan
+from windtunnel.report.run import render_run
 from windtunnel.sample.measure import Job, Measurement
 from windtunnel.sample.runfile import Failure, Header, Run, RunWriter, check_writable, read_run
 from windtunnel.sample.schedule import launch_batches
 
-__all__ = ["run_command"]
-
-_ENOUGH = 2
-"""So many launches of a case may prove nothing before the rest is not tried."""
+__all__ = ["RunOptions", "measure", "outcome_of", "run_command"]
 
 _CODES = {"ok": Exit.OK, "invalid": Exit.INVALID, "failed": Exit.HEAD_BROKEN, "lost": Exit.INFRASTRUCTURE}
 
 
 @dataclass(frozen=True)
-class _Options:
-    select: tuple[str, ...]
-    commit: str
-    launches: int | None
-    quick: bool
-    batch: int
-    output: Path | None
-    as_json: bool
+class RunOptions:
+    """What is to be measured, how, and what report is made of it; `select` are regular expressions over case ids."""
+
+    select: tuple[str, ...] = ()
+    every: bool = False
+    commit: str = ""
+    launches: int | None = None
+    quick: bool = False
+    batch: int = 4
+    output: Path | None = None
+    render: Callable[[Run], str] = render_run
+    variation: Variation = field(default_factory=Variation)
 
 
 @click.command("run", short_help="Measure cases at one revision.")
 @click.argument("cases", nargs=-1, metavar="[CASE]...")
-@click.option("--commit", default="", metavar="REV", help="Measure this revision instead of the working tree.")
-@click.option("--launches", type=click.IntRange(1), metavar="N", help="Launches per case [default: 8].")
-@click.option("--quick", is_flag=True, help="One launch, one slice: does everything run? The figures mean little.")
-@click.option("--batch", type=click.IntRange(1, 32), default=4, show_default=True, help="Launches started together.")
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The run file [default: .windtunnel/runs/TIME.jsonl beside asv.conf.json].",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--all", "every", is_flag=True, help="Nightly cases too; they are left out where no CASE is named.")
+@measuring_options
+@sweep_options
+@format_option()
+@click.option("--json", "flag", flag_value="json", help="The same as --format json.")
 def run_command(  # noqa: PLR0913, PLR0917 - click hands over one argument per option
     cases: tuple[str, ...],
+    every: bool,
     commit: str,
     launches: int | None,
     quick: bool,
     batch: int,
     output: Path | None,
-    as_json: bool,
+    sweep: Swept | None,
+    rate: float | None,
+    form: str | None,
+    flag: str | None,
 ) -> None:
     """Measure cases of the suite in this folder (or above it): every CASE is a regular expression over case names;
-    without one, all of them.
+    without one, all of them but those of nightly classes.
 
     \b
     Every launch is a fresh start of the containers. The report goes to standard
     output, what happens meanwhile to standard error, everything measured to the
-    run file, launch by launch.
+    run file, launch by launch. With --sweep the report is a table and a chart
+    over what is swept; `windtunnel show` prints each of its cases in full.
 
     \b
     Exit codes: 0 measured; 2 usage or configuration; 4 the load or its answers
     were wrong; 5 nothing was measured; 6 infrastructure (engine, disk);
     7 does not build or start; 130 interrupted.
     """
-    options = _Options(cases, commit, launches, quick, batch, output, as_json)
-    sys.exit(int(_Run(options).execute()))
+    check_every(every, cases)
+    options = RunOptions(cases, every, commit, launches, quick, batch, output)
+    changed, render = variation(sweep, rate), form_of(chosen_form(form, flag), sweep)
+    sys.exit(int(measure(replace(options, render=render, variation=changed))))
+
+
+def measure(options: RunOptions) -> Exit:
+    """Build, launch, load, and print the report; the outcome is the exit code."""
+    return _Run(options).execute()
 
 
 class _Run:
     """One call of the command."""
 
-    def __init__(self, options: _Options) -> None:
+    def __init__(self, options: RunOptions) -> None:
         self.options = options
         self.began = time.monotonic()
         self.id = new_id()
@@ -123,11 +130,11 @@ class _Run:
     ) -> None:
         """Measure what could be built; where nothing could, the machine is not waited for."""
         if not jobs:
-            with _begun(path, self._header(project, cases, None), failures):
+            with begun(path, self._header(project, cases, None), failures):
                 return
         with (
             project.measuring(self.id, owner_token(), None, tell) as context,
-            _begun(path, self._header(project, cases, context.host), failures) as writer,
+            begun(path, self._header(project, cases, context.host), failures) as writer,
         ):
             self._measure(project, writer, context, jobs)
 
@@ -147,7 +154,12 @@ class _Run:
 
     def _cases(self, project: Project) -> tuple[list[Case], list[Failure]]:
         """The selected cases with their variants; what this revision does not have is skipped."""
-        whole, skipped = project.select(discover(project.suite, self.options.select))
+        found = discover(project.suite, self.options.select, nightly=self.options.every)
+        if found.nightly:
+            tell(found.left_out("--all takes them in"))
+        whole, skipped = project.select(found)
+        whole, declined = self.options.variation.applied(whole, found.places)
+        skipped |= declined
         if not whole:
             reasons = "\n".join(f"{case}: {reason}" for case, reason in skipped.items())
             raise NothingMeasured("no case to measure", detail=reasons)
@@ -156,7 +168,7 @@ class _Run:
     def _build(self, project: Project, cases: Sequence[Case]) -> tuple[list[Job], list[Failure]]:
         """Images for all cases; a case whose image can't be built fails alone."""
         before = time.monotonic()
-        ensure_load_image(project.engine, tell)
+        ensure_load_image(project.engine, tell, project.builder.registry)
         done = project.resolve_all(cases)
         self.build_seconds = time.monotonic() - before
         jobs: list[Job] = []
@@ -164,35 +176,21 @@ class _Run:
         for case in cases:
             result = done[case.id]
             if isinstance(result, WindtunnelError):
-                kind = "skipped" if isinstance(result, VariantMissing) else "failed"
-                broken.append(Failure(case.id, project.arm.name, kind, str(result), result.detail))
-                if not isinstance(result, BuildFailed | VariantMissing):
-                    raise result  # the engine, the disk or a file is at fault: no other case would fare better
+                broken.append(unbuilt(case.id, project.arm.name, result))
             else:
                 jobs.append(Job(case, project.arm.name, result))
         return jobs, broken
 
     def _header(self, project: Project, cases: Sequence[Case], host: Host | None) -> Header:
         plan, launches = self._plan(project)
-        return Header(
-            id=self.id,
-            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            windtunnel=__version__,
-            command=("windtunnel", *sys.argv[1:]),
-            project=project.suite.project,
-            seed=self.id,
-            plan=plan,
-            launches=launches,
-            arms=(project.arm_facts(self.options.commit or "worktree"),),
-            cases=tuple(cases),
-            host=host,
-        )
+        header = project.header(self.id, (project, self.options.commit or "worktree"))
+        return replace(header, plan=plan, launches=launches, cases=tuple(cases), host=host)
 
     def _measure(self, project: Project, writer: RunWriter, context: LaunchContext, jobs: Sequence[Job]) -> None:
         plan, launches = self._plan(project)
         log = MeasureLog(len(jobs) * launches)
         work = Measurement(context, plan, writer.launch, log, self.id)
-        watch, noted = _Watch(), set[str]()
+        watch, noted = Watch(), set[str]()
         with log.live():
             for batch in launch_batches(jobs, launches, self.options.batch, self.id):
                 wanted = [(job, number) for job, number in batch if not watch.hopeless(job.case.id)]
@@ -204,52 +202,15 @@ class _Run:
                 noted = set(work.sizes)
 
     def _report(self, path: Path) -> Exit:
-        code = _outcome(read_run(path))
+        code = outcome_of(read_run(path))
         with closing(RunWriter(path)) as writer:
             writer.end(exit=int(code), seconds=time.monotonic() - self.began, build_seconds=self.build_seconds)
-        run = read_run(path)
-        as_json = self.options.as_json
         tell(f"run file: {path}")
-        emit(
-            json.dumps(run_to_json(run), indent=2, allow_nan=False) if as_json else render_run(run),
-            kept=f"everything measured is in {path}",
-        )
+        emit(self.options.render(read_run(path)), kept=f"everything measured is in {path}")
         return code
 
 
-@contextmanager
-def _begun(path: Path, header: Header, failures: Sequence[Failure]) -> Iterator[RunWriter]:
-    """The run file with its header, and what is known already: cases that are not there or can't be built.
-
-    Made as late as that, so that there is never one that nothing is in.
-    """
-    with closing(RunWriter(path)) as writer:
-        writer.header(header)
-        for failure in failures:
-            writer.failure(failure)
-        yield writer
-
-
-class _Watch:
-    """Which cases are not worth another launch: it did not start once, or proved nothing twice."""
-
-    def __init__(self) -> None:
-        self._bad: Counter[str] = Counter()
-
-    def see(self, launch: Launch) -> None:
-        """Take note of a launch that has ended."""
-        if launch.outcome != "ok":
-            before = self._bad[launch.case]
-            self._bad[launch.case] += _ENOUGH if launch.outcome == "failed" else 1
-            if before < _ENOUGH <= self._bad[launch.case]:
-                tell(f"{launch.case}: no more launches, they would only end the same way")
-
-    def hopeless(self, case: str) -> bool:
-        """Whether to leave it."""
-        return self._bad[case] >= _ENOUGH
-
-
-def _outcome(run: Run) -> Exit:
+def outcome_of(run: Run) -> Exit:
     """The exit code: nothing that failed is ever covered by what went well."""
     codes = [_CODES[launch.outcome] for launch in run.launches]
     codes += [Exit.HEAD_BROKEN for failure in run.failures if failure.kind == "failed"]

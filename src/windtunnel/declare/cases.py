@@ -20,7 +20,7 @@ from windtunnel.declare.workload import Where, case_variant, check_workload
 from windtunnel.errors import ConfigError
 from windtunnel.model import Case, Variant, Workload
 
-__all__ = ["Discovery", "case_variant", "discover", "select_ids"]
+__all__ = ["Discovery", "case_variant", "chosen", "discover", "select_ids"]
 
 _NO_TARGET = "the class has a workload but no target; name one, or start the class's name with an underscore"
 
@@ -34,14 +34,23 @@ class Discovery:
             out is filled in once the target is known (`case_variant`).
         skipped: (case id, reason) of what a class itself declines.
         places: where each case is declared, by case id, for later complaints.
+        nightly: ids of the cases that were left out because nobody asked for nightly classes.
     """
 
     cases: tuple[Case, ...]
     skipped: tuple[tuple[str, str], ...]
     places: Mapping[str, Where] = field(default_factory=dict)
+    nightly: tuple[str, ...] = ()
+
+    def left_out(self, remedy: str) -> str:
+        """The line that tells of nightly cases that were left out; "" where there are none."""
+        count = len(self.nightly)
+        return f"{count} nightly case{'s are' if count > 1 else ' is'} left out; {remedy}" if count else ""
 
 
-def discover(suite: Suite, select: Sequence[str] = ()) -> Discovery:
+def discover(
+    suite: Suite, select: Sequence[str] = (), within: Sequence[str] = (), *, nightly: bool = False
+) -> Discovery:
     """Import the suite's benchmark package here and collect its cases.
 
     A class counts as asv has it: at the top level of a module (defined there or imported), its name without a
@@ -51,6 +60,8 @@ def discover(suite: Suite, select: Sequence[str] = ()) -> Discovery:
     Args:
         suite: whose `benchmark_dir` is imported.
         select: regular expressions searched in case ids; a case that one of them finds is in. None: all cases.
+        within: the patterns of a named suite; where there are any, a case has to be found by one of them too.
+        nightly: take in classes with `nightly = True` also where neither `select` nor `within` has a pattern.
 
     Raises:
         ConfigError: a module can't be imported, a class or a workload is wrong (file and line of the fault), or a
@@ -58,17 +69,32 @@ def discover(suite: Suite, select: Sequence[str] = ()) -> Discovery:
     """
     modules = import_package(suite.benchmark_dir)
     points = [point for owner in _classes(modules, suite) for point in _points(owner)]
-    chosen = set(select_ids([point.id for point in points], select))
+    late = () if nightly or select or within else tuple(point.id for point in points if point.owner.nightly)
+    wanted = set(chosen([point.id for point in points], within, select)) - set(late)
     cases: list[Case] = []
     skipped: list[tuple[str, str]] = []
     for point in points:
-        if point.id in chosen:
+        if point.id in wanted:
             result = _ask(point)
             if isinstance(result, Case):
                 cases.append(result)
             else:
                 skipped.append((point.id, result))
-    return Discovery(tuple(cases), tuple(skipped), {point.id: point.where for point in points if point.id in chosen})
+    places = {point.id: point.where for point in points if point.id in wanted}
+    return Discovery(tuple(cases), tuple(skipped), places, late)
+
+
+def chosen(ids: Sequence[str], within: Sequence[str], select: Sequence[str]) -> tuple[str, ...]:
+    """The case ids that both a suite's patterns (`within`) and those of the command line (`select`) find.
+
+    Raises:
+        ConfigError: as `select_ids`; what a suite leaves out is not there for `select`.
+    """
+    try:
+        inside = select_ids(ids, within)
+    except ConfigError as error:
+        raise ConfigError(f"the suite's cases: {error}", file="windtunnel.toml") from None
+    return select_ids(inside, select)
 
 
 def select_ids(ids: Sequence[str], select: Sequence[str]) -> tuple[str, ...]:
@@ -123,6 +149,13 @@ class _Class:
     @property
     def target(self) -> object:
         return getattr(self.cls, "target", None)
+
+    @property
+    def nightly(self) -> bool:
+        found = getattr(self.cls, "nightly", False)
+        if not isinstance(found, bool):
+            raise self.where.wrong(f"nightly: found {describe(found)}, expected True or False")
+        return found
 
     def failed(self, error: BaseException, what: str) -> ConfigError:
         """A ConfigError for an exception in the class's own code, with the innermost line of it."""

@@ -11,6 +11,7 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, TracebackType
 
@@ -31,10 +32,24 @@ def import_package(folder: Path) -> tuple[ModuleType, ...]:
     importlib.invalidate_caches()
     _purge(folder.name)
     try:
-        return tuple(_walk(_import_root(folder), folder))
+        with _without_bytecode():
+            return tuple(_walk(_import_root(folder), folder))
     except BaseException:
         _purge(folder.name)
         raise
+
+
+@contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Python takes a compiled file for fresh where the source has the same size and the same time in seconds.
+
+    A file that is changed right after it was read would be read as it was: so none is written.
+    """
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _check_folder(folder: Path) -> None:

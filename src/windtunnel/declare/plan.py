@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from windtunnel.model import Case, LaunchPlan, Target, Variant
-from windtunnel.units import Unit, format_value
+from windtunnel.units import Unit, counted, format_value
 
-__all__ = ["CasePlan", "image_keys", "plan_case", "plan_lines"]
+__all__ = ["CasePlan", "compare_lines", "image_keys", "plan_case", "plan_lines"]
 
 LoadTarget = Callable[[str], Target]
 
@@ -21,7 +21,8 @@ _PER_SLICE = 0.07
 class CasePlan:
     """What one case needs: images (per commit), launches of each arm, and about how many seconds in all.
 
-    `measured` says whether the seconds come from an earlier run rather than from a rule of thumb.
+    `measured` says whether the seconds come from an earlier run rather than from a rule of thumb. `mde` is what a
+    comparison could have told from noise the last time, as a share by metric.
     """
 
     case: Case
@@ -29,6 +30,7 @@ class CasePlan:
     launches: int
     seconds: float
     measured: bool = False
+    mde: Mapping[str, float] = field(default_factory=dict)
 
 
 def plan_case(
@@ -84,18 +86,36 @@ def plan_lines(plans: Sequence[CasePlan]) -> tuple[str, ...]:
     lines = [
         f"{plan.case.id}: {plan.launches} launches an arm, {_about(plan.seconds, plan.measured)}" for plan in plans
     ]
+    return (*lines, _whole(plans))
+
+
+def compare_lines(plans: Sequence[CasePlan], budget: float | None) -> tuple[str, ...]:
+    """The same for a comparison, which makes as many pairs as it takes: time, and the MDE of the first metric that
+    has one (CPU decides). `budget` is in seconds for all cases together."""
+    if not plans:
+        return ("no cases",)
+    lines = [f"{plan.case.id}: {_about(plan.seconds, plan.measured)}, {_mde(plan)}" for plan in plans]
+    limit = "" if budget is None else f"; the budget is {_duration(budget)}"
+    return (*lines, _whole(plans) + limit)
+
+
+def _whole(plans: Sequence[CasePlan]) -> str:
     images = {key for plan in plans for key in plan.image_keys}
     seconds = sum(plan.seconds for plan in plans)
     whole = _about(seconds, all(plan.measured for plan in plans))
-    counts = f"{_count(len(plans), 'case')}, {_count(len(images), 'image')} per commit"
-    lines.append(f"{counts} (builds not counted), {whole}")
-    return tuple(lines)
+    counts = f"{counted(len(plans), 'case')}, {counted(len(images), 'image')} per commit"
+    return f"{counts} (builds not counted), {whole}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _mde(plan: CasePlan) -> str:
+    for metric, mde in plan.mde.items():
+        return f"MDE {format_value(mde, Unit.RATIO)} ({metric})"
+    return "MDE not known"
 
 
 def _about(seconds: float, measured: bool) -> str:
-    shown = format_value(seconds, Unit.SECOND) if seconds < 120 else f"{seconds / 60:.0f} min"
-    return f"{shown} as last time" if measured else f"about {shown}"
+    return f"{_duration(seconds)} as last time" if measured else f"about {_duration(seconds)}"
+
+
+def _duration(seconds: float) -> str:
+    return format_value(seconds, Unit.SECOND) if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from windtunnel.declare.reader import Table, root_table
-from windtunnel.declare.toml import parse_toml
+from windtunnel.declare.reader import Table, near, root_table
+from windtunnel.declare.toml import format_key, parse_toml
 from windtunnel.declare.values import Convert, choice, duration, integer, regex, share, text, text_list
 from windtunnel.errors import ConfigError
 from windtunnel.model import LaunchPlan
@@ -63,6 +63,25 @@ class Settings:
     launches: int = _LEAST_LAUNCHES
     launch: LaunchPlan = field(default_factory=LaunchPlan)
     suites: Mapping[str, SuiteSettings] = field(default_factory=dict)
+
+    def suite(self, name: str) -> SuiteSettings:
+        """The suite of that name; "" is the whole project: all cases, and the project's own budget.
+
+        Raises:
+            ConfigError: windtunnel.toml has none of that name (the nearest one is told).
+        """
+        if not name:
+            return SuiteSettings(budget=self.budget)
+        if name not in self.suites:
+            raise ConfigError(f'there is no suite "{name}"; {self._nearest_suite(name)}', file=FILE, key="suites")
+        found = self.suites[name]
+        return found if found.budget is not None else replace(found, budget=self.budget)
+
+    def _nearest_suite(self, name: str) -> str:
+        if not self.suites:
+            return f"write [suites.{format_key((name,))}] with its cases"
+        hint = near(name, self.suites)
+        return f"{hint} (suites: {', '.join(self.suites)})" if hint.startswith("did") else hint
 
 
 def load_settings(root: Path) -> Settings:
@@ -139,7 +158,10 @@ def _suites(root: Table) -> dict[str, SuiteSettings]:
     table = root.table("suites", "a table of suites, such as [suites.quick]")
     if table is None:
         return {}
-    return {name: _suite(table, name) for name in table}
+    found = {name: _suite(table, name) for name in table}
+    if "" in found:
+        table.wrong("a suite needs a name", "")
+    return found
 
 
 def _suite(suites: Table, name: str) -> SuiteSettings:

@@ -14,6 +14,7 @@ from windtunnel.declare.values import (
     NAME,
     Convert,
     Unfit,
+    boolean,
     choice,
     duration,
     integer,
@@ -191,7 +192,7 @@ def _axis_value(values: Table, value: str) -> AxisValue:
         # 5.36 = {...} without quotes is a dotted key: the table 5 with the key 36
         return f'write "{value}.{key}" in quotes' if value.isdigit() and key.isdigit() else ""
 
-    found = AxisValue(**_settings(table))
+    found = AxisValue(**_settings(table), optional=table.get("optional", boolean, False))
     table.close(hint)
     return found
 

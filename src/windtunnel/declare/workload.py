@@ -11,12 +11,13 @@ from windtunnel.declare.reader import Problems, near
 from windtunnel.declare.values import describe
 from windtunnel.errors import ConfigError, VariantMissing
 from windtunnel.load import generator
-from windtunnel.model import Expect, Generator, Target, Variant, Workload
+from windtunnel.model import Case, Expect, Generator, Target, Variant, Workload
 
-__all__ = ["Where", "case_variant", "check_workload", "variant_at"]
+__all__ = ["Where", "case_variant", "check_program", "check_workload", "variant_at"]
 
 GENERATORS: tuple[str, ...] = get_args(Generator)
 
+_MOST_RATE = 1_000_000
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHOD = re.compile(r"[A-Z][A-Z0-9_-]*")
 _PATH = re.compile(r"/[^\s\x00-\x1f\x7f]*")
@@ -75,6 +76,7 @@ def check_workload(workload: Workload, where: Where) -> None:
     _check_request(check, workload)
     _check_headers(check, "headers", workload.headers)
     _check_amounts(check, workload)
+    _check_operation(check, workload)
     _check_axes(check, workload)
     _check_expect(check, workload)
     check.problems.check()
@@ -123,6 +125,21 @@ def _check_amounts(check: _Checker, workload: Workload) -> None:
     check.expect(good, "requests", requests, expected)
 
 
+def _check_operation(check: _Checker, workload: Workload) -> None:
+    """What a program of the target's own is asked for, and what only makes sense with a generator of requests."""
+    op, payload, rate = workload.op, workload.payload, workload.rate
+    check.expect(isinstance(op, str), "op", op, 'a string, such as "get"')
+    check.expect(isinstance(payload, str), "payload", payload, 'a string, such as "scalar"')
+    good = rate is None or (isinstance(rate, int | float) and not isinstance(rate, bool) and 0 < rate <= _MOST_RATE)
+    check.expect(good, "rate", rate, f"None or requests per second, above 0 and up to {_MOST_RATE:,}")
+    if workload.generator == "program":
+        check.expect(bool(op), "op", op, "what the target's worker is to do, one of the ops that it says hello with")
+        if rate is not None:
+            check.wrong("rate: a target's own program makes its calls one after the other; leave it out")
+    elif op or payload:
+        check.wrong('op, payload: only a program of the target\'s own has them; expected generator = "program"')
+
+
 def _whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
@@ -164,6 +181,10 @@ def _check_generator(check: _Checker, workload: Workload) -> None:
         return
     if name == "program":
         return
+    if workload.rate is not None and name != "h2load":
+        check.wrong(f"rate: {name} can't hold one; leave generator out, the open loop has its own")
+    if workload.rate is not None and workload.h2:
+        check.wrong("rate: the open loop can't speak HTTP/2; leave rate out, or set h2 = False")
     if workload.h2 and name != "h2load":
         check.wrong(f'h2: {name} can\'t speak HTTP/2; expected generator = "h2load"')
     if workload.h2 and not workload.keepalive:
@@ -186,6 +207,26 @@ def _try_command_line(check: _Checker, workload: Workload) -> None:
 
 
 # ---------------- variants
+
+
+def check_program(target: Target, case: Case, where: Where | None = None) -> None:
+    """Do the workload of a case and its target go together, as to who makes the load?
+
+    Raises:
+        ConfigError: a client is to be loaded from outside, or a program is to load that the target does not have.
+    """
+    place = where or Where(case.id, f"{target.folder}/target.toml")
+    if case.workload.generator == "program":
+        if target.worker is None:
+            raise place.wrong(
+                f'generator: target {target.name} has no program that makes the load; add worker = ["python3", '
+                f'"worker.py"] to {target.folder}/target.toml'
+            )
+    elif target.kind == "client":
+        raise place.wrong(
+            f"target {target.name} is a client, which nothing can be asked of; derive the class from CacheBenchmark, "
+            'or set generator = "program"'
+        )
 
 
 def case_variant(target: Target, workload: Workload, where: Where | None = None) -> Variant:

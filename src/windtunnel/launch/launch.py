@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 from windtunnel.errors import EngineError, Interrupted, InvalidLoad, LaunchFailed, SidecarLost, WindtunnelError
 from windtunnel.launch.answer import mismatch
 from windtunnel.launch.ending import ended, ending, memory_words
+from windtunnel.launch.parts import Part, ended_parts
 from windtunnel.launch.pinning import Pinning, pin
+from windtunnel.launch.program import CALLED, Program
 from windtunnel.launch.sidecar import Reading, Sidecar
 from windtunnel.launch.slices import SliceRequest, run_slice
 from windtunnel.model import Answer, Case, Host, Limits, ResolvedLaunch, Slice
@@ -53,7 +55,11 @@ class LaunchContext:
 
 @dataclass
 class Running:
-    """A launch that is up and answers as expected. `target` and `holder` (of the side-car) are containers' ids."""
+    """A launch that is up and answers as expected. `target` and `holder` (of the side-car) are containers' ids.
+
+    `program` is the target's own that makes the load, if it is one; `answer` is None where nothing is asked by HTTP.
+    `parts` are all containers but the side-car's, the target's first: when one has ended, a slice proves nothing.
+    """
 
     context: LaunchContext
     case: Case
@@ -63,9 +69,11 @@ class Running:
     sidecar: Sidecar
     pinning: Pinning
     cgroup: int | None
-    answer: Answer
+    answer: Answer | None
     time_to_ready: Value
     warnings: tuple[str, ...] = ()
+    program: Program | None = None
+    parts: tuple[Part, ...] = ()
     _idle_from: Reading | None = field(default=None)
 
     def load(self, request: SliceRequest) -> Slice:
@@ -76,8 +84,9 @@ class Running:
         """Why a slice proves nothing: what was wrong with it, what became of the target, and its log."""
         patience = _END_NOTICED if sum(seen.status.values()) < seen.requests else 0.0
         end = self._end(patience)
-        reason = f"{self.resolved.name} {end}: {seen.invalid}" if end else seen.invalid
-        return InvalidLoad(reason, detail=self.context.engine.logs(self.target))
+        reason = f"{end}: {seen.invalid}" if end else seen.invalid
+        said = self.program.errors() if self.program is not None else ""
+        return InvalidLoad(reason, detail=said or self.context.engine.logs(self.target))
 
     def explained(self, error: WindtunnelError) -> WindtunnelError:
         """`error`, which came up under load, with how the side-car ended where it was lost."""
@@ -90,12 +99,12 @@ class Running:
         return error
 
     def _end(self, patience: float) -> str:
-        """What became of the target, or "" when it runs and has lost nothing."""
-        state = ended(self.context.engine, self.target, patience)
-        if state is not None:
-            return f"ended under load ({ending(state, self.resolved.limits.memory)})"
+        """What became of the target and of what it needs, or "" when all of them run and have lost nothing."""
+        ended(self.context.engine, self.target, patience)
+        if end := ended_parts(self.context.engine, self.parts, " under load"):
+            return end
         if self.sidecar.read().memory_kills:
-            return f"lost a process under load ({memory_words(self.resolved.limits.memory)})"
+            return f"{self.resolved.name} lost a process under load ({memory_words(self.resolved.limits.memory)})"
         return ""
 
     def cpu_seconds(self) -> Value:
@@ -154,6 +163,7 @@ class _Containers:
         self.ids: list[str] = []
         self.warnings: list[str] = []
         self.sidecar: Sidecar | None = None
+        self.program: Program | None = None
         self._suffix = secrets.token_hex(4)
 
     def create(self, role: str, spec: ContainerSpec) -> str:
@@ -173,8 +183,9 @@ class _Containers:
 
     def remove(self) -> None:
         """All at once: each is killed, none is waited for."""
-        if self.sidecar is not None:
-            self.sidecar.close()
+        for conversation in (self.program, self.sidecar):
+            if conversation is not None:
+                conversation.close()
         with ThreadPoolExecutor(max(1, len(self.ids))) as pool:
             list(pool.map(self._remove, self.ids))
 
@@ -187,18 +198,25 @@ def _start(containers: _Containers, case: Case, resolved: ResolvedLaunch) -> Run
     context, engine = containers.context, containers.context.engine
     pinning = pin(context.host, resolved.limits.cpus)
     holder = _create_sidecar(containers, pinning, resolved)
-    parts = [(part, _create(containers, part, holder, pinning)) for part in (*resolved.services, resolved)]
+    services = [(part, _create(containers, part, holder, pinning)) for part in resolved.services]
+    target = _create(containers, resolved, holder, pinning)
+    worker = _create_worker(containers, case, resolved, (holder, target), pinning)
+    parts = _parts(resolved, target, services, worker)
     channel = engine.attach(holder)
     containers.sidecar = sidecar = Sidecar(channel)
     _start_container(engine, holder, "the load side-car")
-    for service, identifier in parts[:-1]:
+    for service, identifier in services:
         _start_service(engine, sidecar, service, identifier)
-    target = parts[-1][1]
+    if worker is not None:
+        containers.program = Program(engine.attach(worker, CALLED), resolved.name)
     _start_container(engine, target, resolved.name)
     time_to_ready = _await(engine, sidecar, case, resolved, target)
+    if worker is not None and worker != target:
+        _start_container(engine, worker, f"the worker of {resolved.name}")
     cgroup, cpusets = sidecar.watch([target])
-    answer = _checked(engine, sidecar, case, resolved, target)
+    answer = _checked(containers, case, resolved, parts)
     running = Running(context, case, resolved, target, holder, sidecar, pinning, cgroup, answer, time_to_ready)
+    running.program, running.parts = containers.program, parts
     running.warnings = (
         *resolved.warnings,
         *containers.warnings,
@@ -225,6 +243,33 @@ def _create_sidecar(containers: _Containers, pinning: Pinning, resolved: Resolve
     return containers.create("load side-car", spec)
 
 
+def _create_worker(
+    containers: _Containers, case: Case, resolved: ResolvedLaunch, ids: tuple[str, str], pinning: Pinning
+) -> str | None:
+    """The container whose process makes the load, if it is the target's own; `ids` are side-car's and target's.
+
+    A client's is the target itself. A server's is another one of its image, on the load generator's processor.
+    """
+    if case.workload.generator != "program":
+        return None
+    if resolved.port is None:
+        return ids[1]
+    if resolved.worker is None:
+        raise LaunchFailed(f"{resolved.name} has no worker to make the load at this commit")
+    spec = ContainerSpec(
+        image=resolved.image,
+        name=containers.name(f"{resolved.name}-worker"),
+        labels=containers.labels(f"worker of {resolved.name}"),
+        command=resolved.worker,
+        env=dict(resolved.env),
+        limits=SIDECAR_LIMITS,
+        cpuset=pinning.generator,
+        network=f"container:{ids[0]}",
+        interactive=True,
+    )
+    return containers.create(f"worker of {resolved.name}", spec)
+
+
 def _create(containers: _Containers, part: ResolvedLaunch, holder: str, pinning: Pinning) -> str:
     spec = ContainerSpec(
         image=part.image,
@@ -235,8 +280,20 @@ def _create(containers: _Containers, part: ResolvedLaunch, holder: str, pinning:
         limits=part.limits,
         cpuset=pinning.server,
         network=f"container:{holder}",
+        interactive=part.port is None and part.worker is not None,
     )
     return containers.create(part.name, spec)
+
+
+def _parts(
+    resolved: ResolvedLaunch, target: str, services: Sequence[tuple[ResolvedLaunch, str]], worker: str | None
+) -> tuple[Part, ...]:
+    """The target first: what it ended of is more to the point than what ended with it."""
+    parts = [Part(resolved.name, target, resolved.limits.memory)]
+    parts += [Part(f"service {service.name}", one, service.limits.memory) for service, one in services]
+    if worker is not None and worker != target:
+        parts.append(Part(f"the worker of {resolved.name}", worker, SIDECAR_LIMITS.memory))
+    return tuple(parts)
 
 
 def _start_container(engine: Engine, identifier: str, name: str) -> None:
@@ -259,7 +316,7 @@ def _start_service(engine: Engine, sidecar: Sidecar, service: ResolvedLaunch, id
 def _await(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunch, target: str) -> Value:
     """Seconds from the container's start to its first good answer."""
     if resolved.port is None:
-        return Missing("it serves no port")
+        return Missing("a client serves nothing")
     ready = resolved.ready
     deadline, step = time.monotonic() + ready.timeout, min(_READY_STEP, ready.timeout)
     while True:
@@ -287,8 +344,13 @@ def _with_end(engine: Engine, identifier: str, part: ResolvedLaunch, message: st
     return message
 
 
-def _checked(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunch, target: str) -> Answer:
-    if resolved.port is None:
+def _checked(containers: _Containers, case: Case, resolved: ResolvedLaunch, parts: Sequence[Part]) -> Answer | None:
+    """Ask once: by the target's own program, or with an HTTP client that has nothing to do with the load."""
+    engine, sidecar, target = containers.context.engine, containers.sidecar, parts[0].container
+    if containers.program is not None:
+        _prepared(containers.program, engine, case, parts, resolved.ready.timeout)
+        return None
+    if resolved.port is None or sidecar is None:
         raise LaunchFailed(f"{resolved.name} has no port to load")
     asked = f"{case.workload.method} {case.workload.path}"
     answer, sample = sidecar.check(resolved.port, case.workload, resolved.ready.timeout)
@@ -300,11 +362,23 @@ def _checked(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLau
     return answer
 
 
+def _prepared(program: Program, engine: Engine, case: Case, parts: Sequence[Part], timeout: float) -> None:
+    """See that the target's own program does its first call; where it does not, say also who has ended."""
+    try:
+        program.prepare(case.workload, timeout)
+    except (LaunchFailed, InvalidLoad) as error:
+        target = parts[0].container
+        ended(engine, target, _END_NOTICED)
+        message = "; ".join(part for part in (ended_parts(engine, parts), str(error)) if part)
+        raise type(error)(message, detail=error.detail or engine.logs(target)) from error
+
+
 def _doubts(
     pinning: Pinning, cgroup: int | None, cpuset: str | None, case: Case, resolved: ResolvedLaunch
 ) -> tuple[str, ...]:
     """What travels with the figures: dropped limits, missing readings, too few workers."""
-    doubts = [pinning.note] if pinning.note else []
+    alone = resolved.port is None and resolved.limits.cpus <= 1  # a client's launch has no load generator
+    doubts = [pinning.note] if pinning.note and not alone else []
     if cgroup is None:
         doubts.append("the target's cgroup can't be read: CPU comes from the engine's statistics (slow, coarse)")
     if pinning.server and cpuset not in (None, "") and _expand(cpuset or "") != _expand(pinning.server):

@@ -2,55 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 
+from windtunnel.build.bases import Bases
 from windtunnel.build.context import tar
 from windtunnel.build.dockerfile import base_images
-from windtunnel.build.identity import digest
+from windtunnel.build.identity import DIGEST_LABEL, digest, tag
+from windtunnel.build.registry import Registry, Wanted, mistrust
 from windtunnel.errors import EngineError
 from windtunnel.launch.launch import CGROUPS, SIDECAR_LIMITS, LaunchContext
 from windtunnel.launch.sidecar import Sidecar
 from windtunnel.model import Host
-from windtunnel.ports import LABEL, BuildRequest, ContainerSpec, Engine, LineSink, SourceFile
+from windtunnel.ports import LABEL, BuildRequest, ContainerSpec, Engine, ImageInfo, LineSink, SourceFile
 
 __all__ = ["ensure_load_image", "load_image_needed", "open_context", "probe_host"]
 
 _SUITE = "trixie"
-_REPOSITORY = "windtunnel/load"
+_NAME = "load"
 
 
 def _load_image_files() -> tuple[SourceFile, ...]:
     folder = resources.files("windtunnel.load") / "image"
-    names = ("Dockerfile", "worker.py")
+    names = ("Dockerfile", "worker.py", "arrivals.py")
     return tuple(SourceFile(name, 0o644, (folder / name).read_bytes()) for name in names)
 
 
-def _load_image(engine: Engine) -> tuple[str, tuple[SourceFile, ...]]:
-    """The load image's tag for the worker and Dockerfile at hand, and the files it is made of."""
+def _load_image(find: Callable[[str], ImageInfo]) -> tuple[Wanted, tuple[SourceFile, ...]]:
+    """The load image for the worker and Dockerfile at hand, and the files it is made of; `find` gets its base."""
     files = _load_image_files()
     dockerfile = files[0].content.decode()
-    layers: list[str] = []
-    for base in base_images(dockerfile, {"SUITE": _SUITE}):
-        found = engine.image(base)
-        if found is None:
-            raise EngineError(f"the load image needs {base}, which the engine does not have; run tools/base-images")
-        layers += found.layers
-    return f"{_REPOSITORY}:{digest(dockerfile, {'SUITE': _SUITE}, files, tuple(layers))[:24]}", files
+    bases = [find(base).layers for base in base_images(dockerfile, {"SUITE": _SUITE})]
+    whole = digest(dockerfile, {"SUITE": _SUITE}, files, bases)
+    return Wanted(tag(_NAME, whole), whole, bases[-1]), files
 
 
 def load_image_needed(engine: Engine) -> bool:
-    """Whether the load image has still to be built."""
-    return engine.image(_load_image(engine)[0]) is None
+    """Whether the load image has still to be built. Raises EngineError where what it stands on is not here."""
+
+    def here(base: str) -> ImageInfo:
+        found = engine.image(base)
+        if found is None:
+            raise EngineError(f"the load image needs {base}, which the engine does not have; run tools/base-images")
+        return found
+
+    return engine.image(_load_image(here)[0].tag) is None
 
 
-def ensure_load_image(engine: Engine, on_line: LineSink) -> str:
-    """The load image's reference; built when this version of it is not there yet."""
-    tag, files = _load_image(engine)
-    if engine.image(tag) is None:
-        labels = {LABEL: "image", "windtunnel.role": "load"}
-        engine.build(BuildRequest(tag, tar(files), "Dockerfile", {"SUITE": _SUITE}, labels), on_line)
-    return tag
+def ensure_load_image(engine: Engine, on_line: LineSink, registry: Registry | None = None) -> str:
+    """The load image's reference; pulled from the registry, or built, when this version of it is not there yet.
+
+    Raises EngineError where what it stands on is not to be had, BuildFailed.
+    """
+    bases = Bases(engine, lambda _, line: on_line(line))
+    wanted, files = _load_image(lambda base: bases.get(base, "the load image"))
+    info = engine.image(wanted.tag)
+    if info is not None and not mistrust(info, wanted):
+        return wanted.tag
+    if registry is None or registry.pull(wanted, on_line) is None:
+        labels = {LABEL: "image", "windtunnel.role": "load", DIGEST_LABEL: wanted.digest}
+        engine.build(BuildRequest(wanted.tag, tar(files), "Dockerfile", {"SUITE": _SUITE}, labels), on_line)
+    return wanted.tag
 
 
 def probe_host(engine: Engine, load_image: str, labels: Mapping[str, str]) -> Host:

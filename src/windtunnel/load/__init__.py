@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from windtunnel.errors import ConfigError
-from windtunnel.load import ab, h2load, wrk
+from windtunnel.load import ab, h2load, openloop, program, wrk
 from windtunnel.load.output import Output
 from windtunnel.model import LoadResult, Workload
 
-__all__ = ["Generator", "Output", "generator"]
+__all__ = ["OPEN_LOOP", "Generator", "Output", "fixes_count", "generator"]
 
 
 class Generator(Protocol):
@@ -33,6 +33,14 @@ class Generator(Protocol):
 
 
 _GENERATORS: dict[str, Generator] = {"ab": ab, "h2load": h2load, "wrk": wrk}
+
+OPEN_LOOP: Generator = openloop
+"""What loads a workload that has a rate."""
+
+
+def fixes_count(name: str) -> bool:
+    """Whether the generator of that name, or a target's own program, makes exactly the requests it is told to."""
+    return program.FIXED_COUNT if name == "program" else generator(name).FIXED_COUNT
 
 
 def generator(name: str) -> Generator:

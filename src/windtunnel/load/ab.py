@@ -112,6 +112,7 @@ def parse(output: Output) -> LoadResult:
         mean_latency=_mean(fields, seconds, completed),
         server=fields.get("Server Software", ""),
         warnings=(*_doubts(fields, completed, output), *complaints(output)),
+        kept=_count(fields, "Keep-Alive requests"),
     )
 
 

@@ -13,6 +13,7 @@ __all__ = ["judge"]
 
 _LITTLE = 0.25
 _HUNG = 0.5
+_LATE = 0.05
 _CLASS = re.compile(r"([1-5])xx(?:-([1-5])xx)?")
 
 
@@ -20,7 +21,7 @@ def judge(
     result: LoadResult,
     *,
     requests: int | None,
-    concurrency: int,
+    concurrency: int | None,
     expect: Expect,
     length: int | None,
     keepalive: bool,
@@ -29,19 +30,21 @@ def judge(
 
     `requests` is what was asked for; None for a generator that decides that itself (`FIXED_COUNT` is False). `length`
     is a body's length in bytes as the answer check saw it; None leaves it to `expect.length`, then unchecked.
+    `concurrency` is None for an open loop: there it is a bound, and does not say how many should be under way.
     """
-    flow = _in_flight(result) if keepalive else None
+    flow = _in_flight(result) if keepalive and concurrency is not None else None
     reasons = [
         *_incomplete(result, requests),
         *_failures(result),
         *_wrong_status(result, expect.status),
         *_wrong_length(result, requests, expect.length if length is None else length),
         *_no_time(result),
-        *_hung(flow if requests is None else None, concurrency),
+        *_late(result),
+        *_hung(flow if requests is None else None, concurrency or 0),
     ]
     warnings = [*result.warnings, *_closed(result, keepalive)]
     if not reasons and requests is not None and flow is not None:
-        warnings += _uneven(flow, concurrency)
+        warnings += _uneven(flow, concurrency or 1)
     return "; ".join(reasons), tuple(warnings)
 
 
@@ -98,6 +101,12 @@ def _no_time(result: LoadResult) -> Iterator[str]:
         yield f"no time: {result.seconds.reason}"
     elif result.seconds <= 0:
         yield "no time: the generator measured nothing"
+
+
+def _late(result: LoadResult) -> Iterator[str]:
+    """Requests that arrive more and more slowly are another load than what was asked for."""
+    if result.late > _LATE:
+        yield "the generator itself fell behind the rate, it can't make it here; ask for a lower one"
 
 
 def _in_flight(result: LoadResult) -> float | None:

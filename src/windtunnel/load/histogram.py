@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["bounds", "bucket", "build", "mean", "merge", "quantile"]
+__all__ = ["bounds", "bucket", "build", "mean", "merge", "quantile", "thinned"]
 
 _SHORTEST = 1e-9
 _GROWTH = 1.01
@@ -68,13 +68,32 @@ def quantile(histogram: Mapping[int, int], q: float) -> float:
     total = _total(histogram)
     if not 0.0 <= q <= 1.0:
         raise ValueError(f"{q!r} is not a share from 0 to 1")
-    rank = max(1, math.ceil(q * total - _SLIP))
+    rank = _rank(q, total)
     seen = 0
     for index in sorted(histogram):
         seen += histogram[index]
         if seen >= rank:
             break
     return _middle(index)
+
+
+def _rank(q: float, total: int) -> int:
+    return max(1, math.ceil(q * total - _SLIP))
+
+
+def thinned(histograms: Iterable[Mapping[int, int]], qs: Sequence[float]) -> dict[int, int]:
+    """All of these together in the few buckets that it takes for `quantile` to say the same of these shares."""
+    whole = {index: count for index, count in sorted(merge(*histograms).items()) if count}
+    total = sum(whole.values())
+    ranks: list[float] = sorted({_rank(q, total) for q in qs} | {total})
+    kept: dict[int, int] = {}
+    seen = held = 0
+    for index, count in whole.items():
+        seen += count
+        if ranks[0] <= seen:
+            kept[index], held = seen - held, seen
+            ranks = [rank for rank in ranks if rank > seen] or [math.inf]
+    return kept
 
 
 def mean(histogram: Mapping[int, int]) -> float:

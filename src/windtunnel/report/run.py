@@ -8,11 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windtunnel.model import METRICS, Case, Host, Launch, Variant, Workload
+from windtunnel.report.sweep import sweep_to_json, sweeps_of
+from windtunnel.report.sweep_text import render_sweep
 from windtunnel.sample.runfile import Failure, Run
 from windtunnel.sample.summary import CaseSummary, MetricSummary, summarise
 from windtunnel.units import Missing, Unit, Value, format_spread, format_value
 
-__all__ = ["PHASES", "render_run", "run_to_json", "spent_by_phase"]
+__all__ = [
+    "PHASES",
+    "Row",
+    "case_rows",
+    "host_words",
+    "load_words",
+    "render_run",
+    "run_to_json",
+    "spent_by_phase",
+    "time_words",
+]
 
 PHASES = ("build", "start", "warmup", "slices", "stop")
 """Where the wall time of a run goes, in the order it is told."""
@@ -32,7 +44,9 @@ _LOG_LINES = 20
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
+    """A row of a case's report: what it is, the figure, how far launches differ, and what else is to be known."""
+
     label: str
     value: str
     spread: str = ""
@@ -49,13 +63,18 @@ class _Block:
     failures: tuple[Failure, ...]
 
 
-def render_run(run: Run) -> str:
-    """The whole report as plain text: a block per case (and arm), then where the time went, and on what machine.
+def render_run(run: Run, *, width: int = 100, brief: bool = False) -> str:
+    """The whole report as plain text: a block per case (and arm), sweeps, where the time went, and on what machine.
 
-    A case that was not measured has a block too, which says why.
+    A case that was not measured has a block too, which says why. `width` is for the charts of sweeps; `brief` leaves
+    the blocks out whose cases they show.
     """
     several = len(run.header.arms) > 1
-    return "\n\n".join([*(_block(block, several) for block in (*_declared(run), *_others(run))), _footer(run)])
+    sweeps = sweeps_of(run)
+    shown = {point.case for sweep in sweeps for point in sweep.points} if brief else set()
+    blocks = [block for block in (*_declared(run), *_others(run)) if block.case.id not in shown]
+    charts = [render_sweep(sweep, width=width, several=several) for sweep in sweeps]
+    return "\n\n".join([*(_block(block, several) for block in blocks), *charts, _footer(run)])
 
 
 def _declared(run: Run) -> list[_Block]:
@@ -91,7 +110,7 @@ def _block(block: _Block, several: bool) -> str:
     """The block's text; `several` arms in a run make each of them be named."""
     title = block.case.id + (f" [{block.arm}]" if several else "")
     if block.launches:
-        return "\n".join([f"{title}   {_load_words(block.case.workload)}", *_measured(block)])
+        return "\n".join([f"{title}   {load_words(block.case.workload)}", *_measured(block)])
     if not block.failures:
         return f"{title}   not measured"
     return "\n".join(line for failure in block.failures for line in _failure(title, failure))
@@ -107,31 +126,55 @@ def _measured(block: _Block) -> list[str]:
     return lines + [f"  note: {warning}" for warning in summary.warnings]
 
 
-def _load_words(work: Workload) -> str:
+def load_words(work: Workload) -> str:
+    """A workload in a few words."""
+    if work.generator == "program":
+        what = " ".join(part for part in (work.op, work.payload) if part)
+        at_once = "one call" if work.concurrency == 1 else f"{work.concurrency} calls"
+        return f"{what}, {at_once} at a time"
     mode = "HTTP/2" if work.h2 else "keepalive" if work.keepalive else "close"
+    if work.rate is not None:
+        rate = format_value(work.rate, Unit.PER_SECOND)
+        return f"{work.method} {work.path}, {rate} over up to {work.concurrency} connections, {mode}, open loop"
     return f"{work.method} {work.path}, concurrency {work.concurrency}, {mode}, {work.generator}"
 
 
-def _rows(block: _Block, summary: CaseSummary) -> list[_Row]:
-    counts = [_launches_row(summary), *_slices_row(block), *_requests_row(summary)]
+def case_rows(case: Case, launches: Sequence[Launch], summary: CaseSummary) -> list[Row]:
+    """The rows of one arm of a case, whose launches `summary` is of: what ab reports, and more."""
+    return _rows(_Block(case, summary.arm, tuple(launches), ()), summary)
+
+
+def _rows(block: _Block, summary: CaseSummary) -> list[Row]:
+    work = block.case.workload
+    counts = [_launches_row(summary), *_slices_row(block), *_requests_row(work, summary)]
     if not summary.launches:
         return counts
+    latency = [_row(f"Latency p{p}", summary, f"latency_p{p}", "under load") for p in (50, 90, 99)]
+    ready = _row("Time to ready", summary, "time_to_ready")
+    size = replace(_row("Image size", summary, "image_size"), spread="")
+    about = [_row("Peak memory", summary, "peak_memory"), ready, _idle_row(summary), size]
+    if work.generator == "program":  # of what a program does not tell, there is nothing to be missed
+        known = [row for row in [*latency, *about] if row.value != _NOT_KNOWN]
+        return [*_time_rows(work, summary), *known, *_client_rows(block.launches), *counts]
     return [
-        *_time_rows(block.case.workload.concurrency, summary),
+        *_time_rows(work, summary),
         _transfer_row(summary),
-        *(_row(f"Latency p{p}", summary, f"latency_p{p}", "under load") for p in (50, 90, 99)),
-        _row("Peak memory", summary, "peak_memory"),
-        _row("Time to ready", summary, "time_to_ready"),
-        _idle_row(summary),
-        replace(_row("Image size", summary, "image_size"), spread=""),
+        *latency,
+        *about,
         _body_row(block.launches),
         *counts,
     ]
 
 
-def _time_rows(concurrency: int, summary: CaseSummary) -> list[_Row]:
+def _one(work: Workload) -> str:
+    """What one request of it is."""
+    return "call" if work.generator == "program" else "request"
+
+
+def _time_rows(work: Workload, summary: CaseSummary) -> list[Row]:
     """Where more than one client asks at a time there are two times per request, as in ab's report."""
-    capacity = _row("Time per request", summary, "time_per_request", "across all clients")
+    concurrency, one = work.concurrency, _one(work)
+    capacity = _row(f"Time per {one}", summary, "time_per_request", "across all clients")
     each = replace(
         capacity,
         value=format_value(_times(summary.metrics["time_per_request"].median, concurrency), Unit.SECOND),
@@ -139,10 +182,10 @@ def _time_rows(concurrency: int, summary: CaseSummary) -> list[_Row]:
     )
     several = concurrency > 1 and capacity.value != _NOT_KNOWN
     return [
-        _row("Requests per second", summary, "throughput"),
+        _row(f"{one.capitalize()}s per second", summary, "throughput"),
         *([each] if several else []),
-        capacity if several else _row("Time per request", summary, "time_per_request"),
-        _row("CPU per request", summary, "cpu_per_request", "of the target"),
+        capacity if several else _row(f"Time per {one}", summary, "time_per_request"),
+        _row(f"CPU per {one}", summary, "cpu_per_request", "of the target"),
         _row("Response time", summary, "response_time", "mean at concurrency 1"),
     ]
 
@@ -151,16 +194,16 @@ def _times(value: Value, factor: int) -> Value:
     return value if isinstance(value, Missing) else value * factor
 
 
-def _row(label: str, summary: CaseSummary, name: str, note: str = "") -> _Row:
+def _row(label: str, summary: CaseSummary, name: str, note: str = "") -> Row:
     metric = summary.metrics[name]
     if isinstance(metric.median, Missing):
-        return _Row(label, _NOT_KNOWN, note=metric.median.reason)
+        return Row(label, _NOT_KNOWN, note=metric.median.reason)
     if metric.launches < summary.launches:
         note = "; ".join(part for part in (note, f"from {metric.launches} of {summary.launches} launches") if part)
-    return _Row(label, format_value(metric.median, METRICS[name].unit), format_spread(metric.spread), note)
+    return Row(label, format_value(metric.median, METRICS[name].unit), format_spread(metric.spread), note)
 
 
-def _transfer_row(summary: CaseSummary) -> _Row:
+def _transfer_row(summary: CaseSummary) -> Row:
     """With headers where the generator counts them; else that of the bodies, and labelled so."""
     if isinstance(summary.metrics["transfer_rate"].median, Missing):
         bodies = _row("Transfer rate", summary, "body_rate", "of bodies, without headers")
@@ -169,7 +212,7 @@ def _transfer_row(summary: CaseSummary) -> _Row:
     return _row("Transfer rate", summary, "transfer_rate", "received, with headers")
 
 
-def _idle_row(summary: CaseSummary) -> _Row:
+def _idle_row(summary: CaseSummary) -> Row:
     """A share near 0 has no relative spread worth the name, so its extremes are told."""
     row = _row("Idle CPU", summary, "idle_cpu")
     low, high = (format_value(value, Unit.RATIO) for value in _extremes(summary.metrics["idle_cpu"]))
@@ -181,22 +224,28 @@ def _extremes(metric: MetricSummary) -> tuple[Value, Value]:
     return metric.low, metric.high
 
 
-def _body_row(launches: Sequence[Launch]) -> _Row:
+def _body_row(launches: Sequence[Launch]) -> Row:
     answers = [launch.answer for launch in launches if launch.answer is not None]
     if not answers:
-        return _Row("Document length", _NOT_KNOWN, note="no answer was checked")
+        return Row("Document length", _NOT_KNOWN, note="no answer was checked")
     server = answers[0].headers.get("server", "")
     lengths = sorted({answer.length for answer in answers})
     shown = f"{lengths[0]:,}" if len(lengths) == 1 else f"{lengths[0]:,} to {lengths[-1]:,}"
-    return _Row("Document length", f"{shown} B", note=f"Server: {server}" if server else "")
+    return Row("Document length", f"{shown} B", note=f"Server: {server}" if server else "")
 
 
-def _launches_row(summary: CaseSummary) -> _Row:
+def _client_rows(launches: Sequence[Launch]) -> list[Row]:
+    """What the program that made the load calls itself; launches of one commit hardly differ in that."""
+    named = dict.fromkeys(launch.program for launch in launches if launch.program)
+    return [Row("Client", "", note=", ".join([*named][:3]))] if named else []
+
+
+def _launches_row(summary: CaseSummary) -> Row:
     bad = {kind: count for kind, count in sorted(summary.outcomes.items()) if kind != "ok"}
     note = ", ".join(f"{count} {kind}" for kind, count in bad.items())
     total = sum(summary.outcomes.values())
     shown = f"{summary.launches} of {total}" if bad else str(total)
-    return _Row("Launches", shown, note=f"left out of the figures: {note}" if note and summary.launches else note)
+    return Row("Launches", shown, note=f"left out of the figures: {note}" if note and summary.launches else note)
 
 
 def _slices(launches: Sequence[Launch], role: str) -> tuple[int, int]:
@@ -207,26 +256,27 @@ def _slices(launches: Sequence[Launch], role: str) -> tuple[int, int]:
     return len(sizes), statistics.mode(sizes) if sizes else 0
 
 
-def _slices_row(block: _Block) -> list[_Row]:
+def _slices_row(block: _Block) -> list[Row]:
     """How the load was dosed: a connection that sees few requests costs more per request than one that sees many."""
     count, requests = _slices(block.launches, "load")
     if not count:
         return []
     work = block.case.workload
-    share = f", {requests / work.concurrency:,.0f} per connection" if work.keepalive else ""
+    kept = work.keepalive and work.generator != "program"
+    share = f", {requests / work.concurrency:,.0f} per connection" if kept else ""
     singles, small = _slices(block.launches, "single")
     beside = f"; {singles} of {small:,} at concurrency 1" if singles else ""
-    return [_Row("Slices", f"{count:,}", note=f"of {requests:,} requests{share}{beside}")]
+    return [Row("Slices", f"{count:,}", note=f"of {requests:,} {_one(work)}s{share}{beside}")]
 
 
-def _requests_row(summary: CaseSummary) -> list[_Row]:
+def _requests_row(work: Workload, summary: CaseSummary) -> list[Row]:
     """What came back, bad launches included; nothing where nothing was asked, for that is not "none failed"."""
     if not summary.requests:
         return []
     kinds = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(summary.failed.items()) if count)
     status = ", ".join(f"{count:,} x {code}" for code, count in sorted(summary.status.items()) if count)
     note = "; ".join(part for part in (kinds, status) if part)
-    return [_Row("Failed requests", f"{sum(summary.failed.values()):,}", note=note)]
+    return [Row(f"Failed {_one(work)}s", f"{sum(summary.failed.values()):,}", note=note)]
 
 
 def _percentile_lines(percentiles: Mapping[float, float]) -> list[str]:
@@ -242,7 +292,7 @@ def _percentile_lines(percentiles: Mapping[float, float]) -> list[str]:
     return [label + lines[0], " " * len(label) + lines[1]]
 
 
-def _table(rows: Sequence[_Row]) -> list[str]:
+def _table(rows: Sequence[Row]) -> list[str]:
     widths = [max(len(getattr(row, name)) for row in rows) for name in ("label", "value", "spread")]
     return [
         f"  {row.label:<{widths[0]}}  {row.value:>{widths[1]}}  {row.spread:<{widths[2]}}  {row.note}".rstrip()
@@ -277,16 +327,22 @@ def spent_by_phase(run: Run) -> Mapping[str, float]:
 
 
 def _footer(run: Run) -> str:
-    spent = spent_by_phase(run)
-    parts = [f"{_NAMES.get(phase, phase)} {seconds:.1f} s" for phase, seconds in spent.items() if seconds >= 0.05]
     lines = [] if run.complete else ["The run was cut short or still goes on: this is what there is of it."]
-    lines.append(": ".join(part for part in (f"Wall time {sum(spent.values()):.1f} s", ", ".join(parts)) if part))
+    lines.append(f"Wall time {time_words(run)}")
     if run.header.host is not None:
-        lines.append(_host_words(run.header.host))
+        lines.append(host_words(run.header.host))
     return "\n".join(lines)
 
 
-def _host_words(host: Host) -> str:
+def time_words(run: Run) -> str:
+    """The wall time of a run, and where it went: ``20.0 s: building images 3.5 s, starting 4.0 s``."""
+    spent = spent_by_phase(run)
+    parts = [f"{_NAMES.get(phase, phase)} {seconds:.1f} s" for phase, seconds in spent.items() if seconds >= 0.05]
+    return ": ".join(part for part in (f"{sum(spent.values()):.1f} s", ", ".join(parts)) if part)
+
+
+def host_words(host: Host) -> str:
+    """The machine in a line."""
     return (
         f"{host.cpu_model}, {host.cores} {'core' if host.cores == 1 else 'cores'}, load {host.load:.2f}, "
         f"kernel {host.kernel}, engine {host.engine_version}, cgroup {host.cgroup}, governor {host.governor}"
@@ -307,6 +363,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "host": None if run.header.host is None else vars(run.header.host),
         "spent": dict(spent_by_phase(run)),
         "cases": [_case_json(block) for block in _declared(run)],
+        **({"sweeps": [sweep_to_json(sweep) for sweep in sweeps]} if (sweeps := sweeps_of(run)) else {}),
         "failures": [vars(failure) for failure in run.failures],
     }
 
@@ -332,6 +389,7 @@ def _case_json(block: _Block) -> dict[str, Any]:
         },
         "outcomes": dict(summary.outcomes),
         "reasons": list(summary.reasons),
+        **({"client": client[0].note} if (client := _client_rows(block.launches)) else {}),
         "warnings": list(summary.warnings),
         "requests": summary.requests,
         "status": dict(summary.status),

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from windtunnel.errors import EngineError, InvalidLoad, LaunchFailed, SidecarLost, WindtunnelError
 from windtunnel.launch.launch import LaunchContext, Running, launched
 from windtunnel.launch.reap import reap_group
 from windtunnel.launch.slices import SliceRequest
-from windtunnel.load import generator
 from windtunnel.model import Case, Launch, LaunchPlan, ResolvedLaunch, Slice
 from windtunnel.ports import LABEL
-from windtunnel.sample.schedule import Sizes, adapted, fixed_sizes, size_slice, slice_order
+from windtunnel.sample.schedule import Sizes, adapted, slice_order, turn_order
+from windtunnel.sample.sizing import measure_sizes
 from windtunnel.units import Missing
 
 __all__ = ["Job", "Measurement", "Progress"]
 
-_FIRST_PROBE = 2
-_PROBE_SECONDS = 0.02
-_PROBE_GROWTH = 8
-_PROBES = 8
-_STEADY = 1.2
-_SLOW_PROBE = 0.5
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,8 @@ class Measurement:
     """Launches cases and records each launch as soon as it has ended.
 
     `sizes` holds the calibrated slice sizes by case id; a case that is not in it is calibrated on its first launch
-    and keeps that size for the rest, whatever the arm: both arms do the same work.
+    and keeps that size for the rest, whatever the arm: both arms do the same work. `plans` holds the plans of cases
+    that have one of their own, by case id; all others are loaded by `plan`.
     """
 
     context: LaunchContext
@@ -89,26 +85,41 @@ class Measurement:
     progress: Progress
     seed: str
     sizes: dict[str, Sizes] = field(default_factory=dict)
+    plans: Mapping[str, LaunchPlan] = field(default_factory=dict)
 
     def batch(self, wanted: Sequence[tuple[Job, int]]) -> tuple[Launch, ...]:
-        """Start these launches together, load them in the given order, one at a time.
+        """Start these launches together, load them in the given order, one at a time; see `groups`."""
+        return self.groups([(one,) for one in wanted])
 
-        A launch that fails is recorded with its outcome and reason; only StorageError (from `record`) and an
-        interruption get out, and then no container is left.
+    def groups(self, wanted: Sequence[Sequence[tuple[Job, int]]]) -> tuple[Launch, ...]:
+        """Start these launches together, load group after group.
+
+        The launches of a group are one case's arms: they are loaded in turn, slice by slice, in an order that is
+        reversed each time (ABBA) and whose first is drawn from the seed. Slice k of one arm and slice k of the other
+        are a pair, made within moments of each other. Slices are sized on the first of the group.
+
+        A launch that fails is recorded with its outcome and reason, and those of its group that did not fail are
+        dropped: without a partner they tell nothing. Only StorageError (from `record`) and an interruption get out,
+        and then no container is left.
         """
-        self.progress.starting([job for job, _ in wanted])
+        flat = [one for group in wanted for one in group]
+        self.progress.starting([job for job, _ in flat])
         before = time.monotonic()
         started = [
-            _Started(job, number, time.time(), launched(self.context, job.case, job.resolved))
-            for job, number in wanted
+            [
+                _Started(job, number, time.time(), launched(self.context, job.case, job.resolved))
+                for job, number in group
+            ]
+            for group in wanted
         ]
+        every = [one for group in started for one in group]
         try:
-            self._start(started)
-            share = (time.monotonic() - before) / len(wanted)
-            return tuple([self._finish(one, share) for one in started])
+            self._start(every)
+            share = (time.monotonic() - before) / len(every)
+            return tuple([launch for group in started for launch in self._finish(group, share)])
         except BaseException:
             self.abort()
-            for one in started:  # now, and not when Python gets round to it, which may be too late for it
+            for one in every:  # now, and not when Python gets round to it, which may be too late for it
                 one.leave()
             raise
 
@@ -127,107 +138,145 @@ class Measurement:
                 self.abort()  # else the pool would wait for launches that nobody wants any more
                 raise
 
-    def _finish(self, one: _Started, start_share: float) -> Launch:
+    def _finish(self, group: Sequence[_Started], start_share: float) -> list[Launch]:
         """Load, stop, record."""
-        spent = {"start": start_share, "warmup": 0.0, "slices": 0.0, "stop": 0.0}
-        launch = self._loaded(one, spent)
-        before = time.monotonic()
-        one.leave()
-        spent["stop"] = time.monotonic() - before
-        launch = replace(launch, spent=spent)
-        self.record(launch)
-        self.progress.done(launch)
-        return launch
+        loads = [_Loaded(one, start_share) for one in group]
+        self._load(loads)
+        for one in loads:
+            one.stop()
+        launches = [one.launch() for one in loads if one.wrong] or [one.launch() for one in loads]
+        for launch in launches:
+            self.record(launch)
+            self.progress.done(launch)
+        return launches
 
-    def _loaded(self, one: _Started, spent: dict[str, float]) -> Launch:
-        job, running = one.job, one.running
-        blank = Launch(
-            case=job.case.id,
-            arm=job.arm,
-            number=one.number,
-            identity=job.resolved.identity,
-            image=job.resolved.image,
-            started=one.began,
-            image_size=Missing("not known") if job.resolved.image_size is None else float(job.resolved.image_size),
-        )
-        if running is None:
-            return _failed(blank, one.error or LaunchFailed("not started"))
-        self.progress.loading(job, one.number)
-        launch = replace(blank, answer=running.answer, time_to_ready=running.time_to_ready, warnings=running.warnings)
-        slices: list[Slice] = []
-        try:
-            launch = replace(launch, idle_cpu=running.idle_cpu())
-            self._load(job, one.number, running, slices, spent)
-            peak, doubts = running.memory()
-            launch = replace(launch, peak_memory=peak, warnings=(*launch.warnings, *doubts))
-        except WindtunnelError as error:
-            return _failed(replace(launch, slices=tuple(slices)), running.explained(error))
-        return replace(launch, slices=tuple(slices))
+    def _load(self, group: Sequence[_Loaded]) -> None:
+        """Warm up (and size the slices, the first time), then load in turn; ends at what proves nothing."""
+        case, number = group[0].job.case, group[0].number
+        if all(one.up for one in group):
+            self.progress.loading(group[0].job, number)
+            with suppress(_Wrong):
+                self._load_all(case, number, group)
 
-    def _load(self, job: Job, number: int, running: Running, slices: list[Slice], spent: dict[str, float]) -> None:
-        """Warm up (and calibrate, the first time), then the slices; ends at the first one that proves nothing."""
-        before = time.monotonic()
-        sizes = self._calibrated(job, running)
-        plan = adapted(self.plan, sizes)
+    def _load_all(self, case: Case, number: int, group: Sequence[_Loaded]) -> None:
+        for one in group:
+            one.attempt("start", one.begin)
+        plan = self.plans.get(case.id, self.plan)
+        if case.id not in self.sizes:
+            # Every arm gets the same probes, though only the first one's count: none is warmer than another.
+            found = [one.attempt("warmup", lambda running: measure_sizes(running, plan)) for one in group]
+            self.sizes[case.id] = found[0]
+        sizes = self.sizes[case.id]
+        plan = adapted(plan, sizes)
+        turns = turn_order(group, f"{self.seed}/{case.id}/{number}/turns")
+        warmup = replace(_request("load", sizes, case, plan), role="warmup")
         for _ in range(plan.warmup):
-            _load(running, SliceRequest("warmup", sizes.load, job.case.workload.concurrency, plan.deadline), slices)
-        middle = time.monotonic()
-        spent["warmup"] = middle - before
+            for one in next(turns):
+                one.slice("warmup", warmup)
+        for role in slice_order(plan, f"{self.seed}/{case.id}/{number}"):
+            for one in next(turns):
+                one.slice("slices", _request(role, sizes, case, plan))
+        for one in group:
+            one.attempt("stop", one.end)
+
+
+class _Wrong(Exception):
+    """A launch of the group proves nothing; which one and why is kept with it."""
+
+
+class _Loaded:
+    """A launch of a group: what it has gone through so far."""
+
+    def __init__(self, started: _Started, start_share: float) -> None:
+        self.job, self.number = started.job, started.number
+        self._started = started
+        self._slices: list[Slice] = []
+        self._launch = _blank(started)
+        self._spent = {"start": start_share, "warmup": 0.0, "slices": 0.0, "stop": 0.0}
+        self._error = started.error
+
+    @property
+    def up(self) -> bool:
+        """Whether it can be loaded."""
+        return self._started.running is not None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it proves nothing."""
+        return self._error is not None or not self.up
+
+    def attempt(self, phase: str, action: Callable[[Running], _Result]) -> _Result:
+        """Do something with it, booked to a phase. Raises _Wrong when that fails, and remembers why."""
+        running = self._started.running
+        if running is None:
+            raise _Wrong
+        before = time.monotonic()
         try:
-            for role in slice_order(plan, f"{self.seed}/{job.case.id}/{number}"):
-                _load(running, _request(role, sizes, job.case, plan), slices)
+            return action(running)
+        except WindtunnelError as error:
+            self._error = running.explained(error)
+            raise _Wrong from error
         finally:
-            spent["slices"] = time.monotonic() - middle
+            self._spent[phase] += time.monotonic() - before
 
-    def _calibrated(self, job: Job, running: Running) -> Sizes:
-        known = self.sizes.get(job.case.id)
-        if known is None:
-            known = self.sizes[job.case.id] = self._calibrate(job.case, running)
-        return known
+    def begin(self, running: Running) -> None:
+        """Before the first load: what it did while nothing was asked of it."""
+        self._launch = replace(
+            self._launch,
+            answer=running.answer,
+            time_to_ready=running.time_to_ready,
+            warnings=running.warnings,
+            program="" if running.program is None else str(running.program.hello),
+            idle_cpu=running.idle_cpu(),
+        )
 
-    def _calibrate(self, case: Case, running: Running) -> Sizes:
-        """Grow a load until it lasts long enough to tell the rate, at both concurrencies."""
-        concurrency = case.workload.concurrency
-        if not generator(case.workload.generator).FIXED_COUNT:  # it runs for whole seconds, whatever is asked
-            return Sizes(size_slice(0.0, concurrency, 1.0), size_slice(0.0, 1, 1.0), 1.0, 1.0)
-        fixed = fixed_sizes(case.workload)
-        load_rate = self._rate(running, concurrency)
-        single_rate = self._rate(running, 1)
-        load = fixed[0] if fixed else size_slice(load_rate, concurrency, self.plan.seconds)
-        single = fixed[1] if fixed else size_slice(single_rate, 1, self.plan.seconds)
-        return Sizes(load, single, load / load_rate, single / single_rate)
+    def slice(self, phase: str, request: SliceRequest) -> None:
+        """Load and keep a slice; one that proves nothing ends the group."""
 
-    def _rate(self, running: Running, concurrency: int) -> float:
-        """Requests per second, from loads that grow until they last long enough and no longer get faster.
-
-        The first ones meet a cold server, and a burst of other work can slow any of them, so the fastest counts.
-        """
-        requests, best = _FIRST_PROBE * concurrency, 0.0
-        for _ in range(_PROBES):
-            seen = running.load(SliceRequest("warmup", requests, concurrency, self.plan.deadline))
+        def load(running: Running) -> None:
+            seen = running.load(request)
+            self._slices.append(seen)
             if seen.invalid:
                 raise running.failure(seen)
-            wall = seen.wall if isinstance(seen.wall, float) else self.plan.deadline
-            before, best = best, max(best, seen.requests / wall)
-            steady = wall >= _PROBE_SECONDS and best < before * _STEADY
-            if steady or wall >= _SLOW_PROBE:
-                break
-            requests = max(requests, min(size_slice(best, concurrency, self.plan.seconds), requests * _PROBE_GROWTH))
-        return best
+
+        self.attempt(phase, load)
+
+    def end(self, running: Running) -> None:
+        """After the last load."""
+        peak, doubts = running.memory()
+        self._launch = replace(self._launch, peak_memory=peak, warnings=(*self._launch.warnings, *doubts))
+
+    def stop(self) -> None:
+        """Remove its containers."""
+        before = time.monotonic()
+        self._started.leave()
+        self._spent["stop"] += time.monotonic() - before
+
+    def launch(self) -> Launch:
+        """All that was seen."""
+        launch = replace(self._launch, slices=tuple(self._slices), spent=self._spent)
+        if not self.wrong:
+            return launch
+        return _failed(launch, self._error or LaunchFailed("not started"))
+
+
+def _blank(one: _Started) -> Launch:
+    job = one.job
+    return Launch(
+        case=job.case.id,
+        arm=job.arm,
+        number=one.number,
+        identity=job.resolved.identity,
+        image=job.resolved.image,
+        started=one.began,
+        image_size=Missing("not known") if job.resolved.image_size is None else float(job.resolved.image_size),
+    )
 
 
 def _request(role: Literal["load", "single"], sizes: Sizes, case: Case, plan: LaunchPlan) -> SliceRequest:
     if role == "single":
         return SliceRequest("single", sizes.single, 1, plan.deadline)
-    return SliceRequest("load", sizes.load, case.workload.concurrency, plan.deadline)
-
-
-def _load(running: Running, request: SliceRequest, slices: list[Slice]) -> None:
-    """Load and keep a slice; one that proves nothing ends the launch."""
-    seen = running.load(request)
-    slices.append(seen)
-    if seen.invalid:
-        raise running.failure(seen)
+    return SliceRequest("load", sizes.load, case.workload.concurrency, plan.deadline, case.workload.rate)
 
 
 def _failed(launch: Launch, error: WindtunnelError) -> Launch:

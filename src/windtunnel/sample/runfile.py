@@ -11,19 +11,43 @@ import errno
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any
 
 from windtunnel.errors import ConfigError, StorageError
-from windtunnel.model import Case, Host, Launch, LaunchPlan, Slice
+from windtunnel.model import Case, Host, Launch, LaunchPlan
+from windtunnel.sample.decode import (
+    FILE_BYTES,
+    LINE_BYTES,
+    LINES,
+    TEXT,
+    NotJSON,
+    checked_end,
+    decoded,
+    json_object,
+    object_of,
+    shown_name,
+    text_of,
+)
 from windtunnel.sample.schedule import Sizes
 from windtunnel.units import Missing
 
-__all__ = ["FORMAT", "VERSION", "Arm", "Failure", "Header", "Run", "RunWriter", "check_writable", "read_run"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Arm",
+    "ComparePlan",
+    "Failure",
+    "Header",
+    "Run",
+    "RunWriter",
+    "Shard",
+    "check_writable",
+    "read_run",
+]
 
 _REMEDY = "make room, or name another place with --output"
 
@@ -43,8 +67,52 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class ComparePlan:
+    """How a comparison was going to be decided; with the seed it makes the order of everything reproducible.
+
+    Attributes:
+        threshold: a change below it is not worth a word, as a share.
+        most: how many pairs a case gets at most.
+        budget: seconds of machine time for all cases together.
+        control: whether base is measured once more, in containers of its own.
+        batch: how many pairs start together.
+        select: regular expressions that chose the cases.
+        suite: the suite of windtunnel.toml that was asked for, or "".
+        shard: "2/4" for the second of four parts, or "".
+        plans: how a launch is loaded, by case id, where a case has another plan than the header's.
+    """
+
+    threshold: float
+    most: int
+    budget: float | None = None
+    control: bool = False
+    batch: int = 2
+    select: tuple[str, ...] = ()
+    suite: str = ""
+    shard: str = ""
+    plans: Mapping[str, LaunchPlan] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A run that was merged into another: its name, when and how it was made, its seed, which part it was ("2/4", or
+    "" where its cases were named), the ids of its cases, and the machine that all of them were measured on."""
+
+    id: str
+    created: str
+    command: tuple[str, ...]
+    seed: str
+    shard: str
+    cases: tuple[str, ...]
+    host: Host | None = None
+
+
+@dataclass(frozen=True)
 class Header:
-    """What was going to be measured, where and with what."""
+    """What was going to be measured, where and with what. `compare` is there for a comparison of two commits.
+
+    `shards` are the runs that a merged one was made of; it has no seed of its own, and no host if theirs differ.
+    """
 
     id: str
     created: str
@@ -57,11 +125,17 @@ class Header:
     arms: tuple[Arm, ...]
     cases: tuple[Case, ...]
     host: Host | None = None
+    compare: ComparePlan | None = None
+    shards: tuple[Shard, ...] = ()
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A case of an arm that was never launched: `kind` is "failed" (did not build) or "skipped" (not there)."""
+    """A case that was not launched on an arm.
+
+    `kind` is "failed" (did not build), "skipped" (not there), and in a comparison "identical" (nothing could differ)
+    or "first" (base does not have the case, head was measured alone).
+    """
 
     case: str
     arm: str
@@ -131,8 +205,13 @@ class RunWriter:
         return os.fstat(self._descriptor).st_size == 0
 
     def header(self, header: Header) -> None:
-        """The first line."""
-        self._append({"type": "header", "format": FORMAT, "version": VERSION, **_plain(header)})
+        """The first line. Raises ConfigError for one that could not be read again."""
+        line = {"type": "header", "format": FORMAT, "version": VERSION, **_plain(header)}
+        if len(json.dumps(line)) > TEXT:
+            raise ConfigError(
+                f"the cases take more than {TEXT >> 20} MiB to write down; shorten the bodies of their workloads"
+            )
+        self._append(line)
 
     def launch(self, launch: Launch) -> None:
         """One launch, whatever its outcome."""
@@ -196,23 +275,52 @@ def _storage(path: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot write {path}: {error.strerror}; what was measured before is in it; {_REMEDY}")
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path, *, each: Callable[[Launch], Launch] | None = None) -> Run:
     """A run file from disk.
 
-    Raises ConfigError for a file that is not one, is of a newer version, or has a broken line before its last.
+    Args:
+        path: the file.
+        each: what is to be kept of a launch, asked as soon as it is read; None keeps all of it.
+
+    Raises ConfigError for a file that is not one, is of a newer version, has a broken line before its last, or holds
+    anything that is not what it should be (see `windtunnel.sample.decode`).
     """
+    records = _records(path)
+    line, first = next(records, (1, {}))
+    if first.get("format") != FORMAT:
+        raise ConfigError("is not a windtunnel run file", file=path, line=1)
+    if first.get("version") != VERSION or isinstance(first.get("version"), bool):
+        found = json.dumps(first.get("version"))[:30]
+        raise ConfigError(f"is of version {found}, this windtunnel reads {VERSION}", file=path, line=1)
+    return _assemble(path, decoded(Header, first, path, line), records, each)
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines that hold something, by number."""
+    size = 0
+    for number, line in enumerate(_lines(path), 1):
+        whole = line.removesuffix(b"\n")
+        size += len(line)
+        for what, found, most in (("line", len(whole), LINE_BYTES), ("file", size, FILE_BYTES)):
+            if found > most:
+                raise ConfigError(
+                    f"a {what} of more than {most >> 20} MiB, no run file has one", file=path, line=number
+                )
+        if number > LINES:
+            raise ConfigError(f"more than {LINES} lines, no run file has so many", file=path, line=number)
+        record = _record(path, number, whole, last=line == whole)
+        if record is not None:
+            yield number, record
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """One at a time, none much longer than it may be."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        with path.open("rb") as file:
+            while line := file.readline(LINE_BYTES + 2):
+                yield line
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from error
-    records = [(number, _record(path, number, line, number == len(lines))) for number, line in enumerate(lines, 1)]
-    whole = [(number, record) for number, record in records if record is not None]
-    if not whole or whole[0][1].get("format") != FORMAT:
-        raise ConfigError("is not a windtunnel run file", file=path, line=1)
-    if whole[0][1].get("version") != VERSION:
-        found = whole[0][1].get("version")
-        raise ConfigError(f"is of version {found}, this windtunnel reads {VERSION}", file=path, line=1)
-    return _assemble(path, whole)
 
 
 def _record(path: Path, number: int, line: bytes, last: bool) -> dict[str, Any] | None:
@@ -220,95 +328,55 @@ def _record(path: Path, number: int, line: bytes, last: bool) -> dict[str, Any] 
     if not line:
         return None
     try:
-        found = json.loads(line, parse_float=_finite, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        return json_object(line)
+    except NotJSON as error:
         if last:  # no newline after it: the write was cut short
             return None
-        raise ConfigError(f"is not JSON: {error}", file=path, line=number) from error
-    if not isinstance(found, dict):
-        raise ConfigError("is not an object", file=path, line=number)
-    return found
+        raise ConfigError(str(error), file=path, line=number) from error
+    except ValueError as error:
+        raise ConfigError(str(error), file=path, line=number) from error
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number that can be measured")
-
-
-def _assemble(path: Path, records: list[tuple[int, dict[str, Any]]]) -> Run:
+def _assemble(
+    path: Path,
+    header: Header,
+    records: Iterator[tuple[int, dict[str, Any]]],
+    each: Callable[[Launch], Launch] | None,
+) -> Run:
     launches: list[Launch] = []
     failures: list[Failure] = []
     sizes: dict[str, Sizes] = {}
     end: dict[str, Any] = {}
-    header = _decoded(Header, records[0][1], path, records[0][0])
-    for number, record in records[1:]:
-        kind = record.get("type")
+    known = _declared(header)
+    for number, record in records:
+        kind = text_of(record, "type", path, number)
         if kind == "launch":
-            launches.append(_decoded(Launch, record, path, number))
+            launch = decoded(Launch, record, path, number)
+            _belongs(launch, known, path, number)
+            launches.append(each(launch) if each else launch)
         elif kind == "failure":
-            failures.append(_decoded(Failure, record, path, number))
+            failures.append(decoded(Failure, record, path, number))
         elif kind == "sizes":
-            sizes[str(record.get("case"))] = _decoded(Sizes, record.get("sizes") or {}, path, number)
+            case = text_of(record, "case", path, number)
+            sizes[case] = decoded(Sizes, object_of(record, "sizes", path, number), path, number)
         elif kind == "end":
-            end = {key: value for key, value in record.items() if key != "type"}
+            end = checked_end(record, path, number)
+        elif kind == "header":
+            raise ConfigError("a second header: put run files together with windtunnel merge", file=path, line=number)
     return Run(header, tuple(launches), tuple(failures), sizes, end)
 
 
-_adapters: dict[str, Any] = {}
+def _declared(header: Header) -> Mapping[str, frozenset[str]]:
+    """The only arms and cases that a comparison may have launches of: verdicts rely on that. Others are not held to
+    it: asv's processes each write what they have."""
+    if header.compare is None:
+        return {}
+    arms = {"control", *(arm.name for arm in header.arms)}
+    return {"arm": frozenset(arms), "case": frozenset(case.id for case in header.cases)}
 
 
-def _adapter(kind: type[Any]) -> Any:
-    """Reads a dataclass with all its types checked; made once, and only where a run file is read."""
-    from pydantic import TypeAdapter
-
-    if kind.__name__ not in _adapters:
-        _adapters[kind.__name__] = TypeAdapter(kind)
-    return _adapters[kind.__name__]
-
-
-def _decoded(kind: type[Any], record: dict[str, Any], path: Path, number: int) -> Any:
-    from pydantic import ValidationError
-
-    known = kind.__dataclass_fields__
-    try:
-        return _adapter(kind).validate_python(_revived({key: record[key] for key in record if key in known}))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ConfigError(first["msg"], file=path, line=number, key=_key(record, first["loc"])) from error
-
-
-def _key(record: Any, location: tuple[int | str, ...]) -> str:
-    """The key that is wrong: as far as the record has it, and one more that it lacks; then come names of types."""
-    parts: list[str] = []
-    here = record
-    for part in location:
-        if isinstance(here, list) and isinstance(part, int):
-            here = here[part]
-        elif isinstance(here, dict) and (not parts or parts[-1] not in _measured()):
-            here = here.get(str(part))
-        else:
-            break
-        parts.append(str(part))
-    return ".".join(parts)
-
-
-@cache
-def _measured() -> frozenset[str]:
-    """The keys whose values may be `Missing`; elsewhere "missing" is a name like any other (of an axis, a header)."""
-    hints = {**get_type_hints(Slice), **get_type_hints(Launch)}
-    return frozenset(name for name, hint in hints.items() if Missing in get_args(hint))
-
-
-def _revived(value: Any, key: str = "") -> Any:
-    """Turn ``{"missing": reason}`` back into `Missing`."""
-    if isinstance(value, dict):
-        if value.keys() == {"missing"} and key in _measured():
-            return Missing(str(value["missing"]))
-        return {name: _revived(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_revived(item) for item in value]
-    return value
+def _belongs(launch: Launch, declared: Mapping[str, frozenset[str]], path: Path, number: int) -> None:
+    for key, names in declared.items():
+        name = getattr(launch, key)
+        if name not in names:
+            raise ConfigError(f'the header has no {key} "{shown_name(name)}"', file=path, line=number, key=key)

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from windtunnel.model import LaunchPlan, Workload
 
-__all__ = ["MINIMUM_PER_CONNECTION", "Sizes", "adapted", "launch_batches", "size_slice", "slice_order"]
+__all__ = [
+    "MINIMUM_PER_CONNECTION",
+    "OPEN_SECONDS",
+    "Sizes",
+    "adapted",
+    "launch_batches",
+    "size_open_slice",
+    "size_slice",
+    "slice_order",
+    "turn_order",
+]
 
 MINIMUM_PER_CONNECTION = 10
 """A slice has at least this many requests per connection, so that setting the connections up does not dominate."""
 
+OPEN_SECONDS = 1.0
+"""A slice of an open loop lasts at least so long: what happens now and then has to have its chance to."""
+
+_OPEN_REQUESTS, _OPEN_LONGEST, _OPEN_FEWEST = 100, 5.0, 2
 _LONG, _VERY_LONG = 0.25, 1.5
 Role = Literal["load", "single"]
 _Job = TypeVar("_Job")
@@ -41,6 +55,14 @@ def size_slice(rate: float, concurrency: int, seconds: float) -> int:
     """
     wanted = max(rate * seconds, MINIMUM_PER_CONNECTION * concurrency)
     return concurrency * math.ceil(wanted / concurrency)
+
+
+def size_open_slice(rate: float, seconds: float) -> int:
+    """Requests of an open loop in which `rate` per second are answered: a second's at least, longer where `seconds`
+    is; and for the sake of percentiles a hundred, unless those would take more than five seconds.
+    """
+    wanted = max(rate * max(seconds, OPEN_SECONDS), min(_OPEN_REQUESTS, rate * _OPEN_LONGEST))
+    return max(_OPEN_FEWEST, math.ceil(wanted))
 
 
 def fixed_sizes(workload: Workload) -> tuple[int, int] | None:
@@ -74,6 +96,18 @@ def slice_order(plan: LaunchPlan, seed: str) -> tuple[Role, ...]:
     roles = [load] * plan.slices + [single] * plan.single_slices
     random.Random(seed).shuffle(roles)  # noqa: S311 - order, not secrets
     return tuple(roles)
+
+
+def turn_order(arms: Sequence[_Job], seed: str) -> Iterator[tuple[_Job, ...]]:
+    """Whose turn it is, without end: the arms in an order drawn from the seed, then reversed, and so on.
+
+    Two arms give ABBA ABBA or BAAB BAAB: what drifts evenly while they are loaded falls on both alike.
+    """
+    order = list(arms)
+    random.Random(seed).shuffle(order)  # noqa: S311
+    while True:
+        yield tuple(order)
+        order.reverse()
 
 
 def launch_batches(

@@ -11,7 +11,7 @@ from windtunnel.load.histogram import merge, quantile
 from windtunnel.model import METRICS, Launch, Slice
 from windtunnel.units import Missing, Value
 
-__all__ = ["CaseSummary", "MetricSummary", "launch_metrics", "summarise"]
+__all__ = ["OPEN_LOOP", "CaseSummary", "MetricSummary", "launch_metrics", "summarise", "warnings_of"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ class CaseSummary:
     warnings: tuple[str, ...]
 
 
+OPEN_LOOP = Missing("open loop: requests arrive at a fixed rate, whatever the server's capacity")
+"""Time per request where a rate was asked for: it would tell that rate, not the server."""
+
 _WORTH_TELLING = 0.1
 """The share of slices that must have a warning for a reader to be told."""
 
@@ -61,9 +64,10 @@ def launch_metrics(launch: Launch) -> Mapping[str, Value]:
     single = [one for one in launch.slices if one.role == "single"]
     histogram = merge(*(one.latency for one in load))
     per_request = _median([_ratio(_time(one), one.requests) for one in load])
+    open_loop = any(one.rate is not None for one in load)
     return {
         "cpu_per_request": _median([_ratio(one.cpu, one.requests) for one in load]),
-        "time_per_request": per_request,
+        "time_per_request": OPEN_LOOP if open_loop else per_request,
         # The mean, not the median: a rare wait is what this metric is there to see.
         "response_time": _mean([_ratio(_time(one), one.requests) for one in single]),
         "throughput": _over(1, per_request),
@@ -99,12 +103,12 @@ def summarise(launches: Sequence[Launch]) -> CaseSummary:
         launches=len(good),
         outcomes=Counter(launch.outcome for launch in launches),
         reasons=tuple(dict.fromkeys(launch.reason for launch in bad)),
-        warnings=tuple(dict.fromkeys(_warnings(launches))),
+        warnings=warnings_of(launches),
     )
 
 
-def _warnings(launches: Sequence[Launch]) -> list[str]:
-    """Those of launches, then those of slices with how many slices have them.
+def warnings_of(launches: Sequence[Launch]) -> tuple[str, ...]:
+    """What these launches warn of, each once: their own warnings, then those of slices with how many have them.
 
     What only a few slices have is left out: one slow moment of the machine is no property of the figures.
     """
@@ -115,7 +119,7 @@ def _warnings(launches: Sequence[Launch]) -> list[str]:
         for warning, count in found.items()
         if count >= _WORTH_TELLING * len(counted)
     ]
-    return [*(warning for launch in launches for warning in launch.warnings), *told]
+    return tuple(dict.fromkeys([*(warning for launch in launches for warning in launch.warnings), *told]))
 
 
 def _over_launches(values: Sequence[Value], bad: Sequence[Launch]) -> MetricSummary:
@@ -151,7 +155,7 @@ def _over(amount: Value, seconds: Value) -> Value:
 
 def _quantile(histogram: Mapping[int, int], q: float) -> Value:
     if not any(histogram.values()):
-        return Missing("the generator gives no latency per request")
+        return Missing("no latency of single requests is known")
     return quantile(histogram, q)
 
 

@@ -1,0 +1,1 @@
+"""The site: pages about a project's history, made by a plug-in of MkDocs."""
