@@ -1,0 +1,268 @@
+"""`bench/byhand`: windtunnel's requests per second against the same tools run by hand on the same container.
+
+Like is compared with like. A request of a short load is dearer than one of a long load, since each load begins with
+new connections and cold caches: Starlet's CPU time per request over 400 requests is 1.25 times that over 40,000. So
+what is run by hand has as many requests and connections as windtunnel's slice, on the processor that windtunnel's
+generator has. What a long load by hand says is in rows of its own: that ratio is the price of short slices, and no
+fault of the measuring. So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
+
+In each round every load is made, a short one several times, in an order that is drawn anew; so a ratio is of two
+figures that were seen within seconds of each other. A launch counts once, with the median of its rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchlib.tables import place, table
+from windtunnel.adapters.owner import new_id, owner_token
+from windtunnel.adapters.project import open_project
+from windtunnel.adapters.signals import graceful_signals
+from windtunnel.compare.estimate import Sample
+from windtunnel.declare.cases import discover
+from windtunnel.errors import EngineError, Interrupted, WindtunnelError
+from windtunnel.launch.launch import SIDECAR_LIMITS, LaunchContext, Running, launched
+from windtunnel.launch.slices import SliceRequest
+from windtunnel.model import Case, LaunchPlan, ResolvedLaunch
+from windtunnel.ports import ContainerSpec
+from windtunnel.sample.sizing import measure_sizes
+from windtunnel.units import Unit, format_value
+
+__all__ = ["Figures", "Pair", "main", "printed_rate", "ratios_table"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_GENERATORS = ("h2load", "wrk", "ab")
+_LONG = " long"
+_REPEATED = 4
+"""How often a short load is made in a round: it lasts 80 ms, where wrk takes a second."""
+
+_TARGET = 0.03
+_CONFIDENCE = 0.95
+_DEADLINE = 60.0
+
+_RATES = {
+    "ab": re.compile(r"^Requests per second: +([0-9.]+) \[#/sec\] \(mean\)$", re.MULTILINE),
+    "h2load": re.compile(r"^finished in \S+, ([0-9.]+) req/s, ", re.MULTILINE),
+    "wrk": re.compile(r"^Requests/sec: +([0-9.]+)$", re.MULTILINE),
+}
+"""What a person reads of each tool's report. windtunnel's own parsers have no part in it."""
+
+Figures = Mapping[str, float]
+"""Requests per second in one round: by "windtunnel TOOL", "TOOL", and "TOOL long"."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is set against what: a generator that windtunnel drives, a load by hand, and why."""
+
+    ours: str
+    hand: str
+    kind: str
+
+    def log_ratio(self, rounds: Sequence[Figures]) -> float:
+        """Of a launch: the median over its rounds."""
+        return statistics.median(math.log(one[f"windtunnel {self.ours}"] / one[self.hand]) for one in rounds)
+
+
+PAIRS = (
+    *(Pair(tool, tool, "like with like") for tool in _GENERATORS),
+    Pair("h2load", "ab", "another tool"),
+    Pair("h2load", "wrk", "another tool"),
+    Pair("wrk", "ab", "another tool"),
+    Pair("h2load", "h2load" + _LONG, "a long load"),
+    Pair("ab", "ab" + _LONG, "a long load"),
+)
+
+
+def printed_rate(tool: str, text: str) -> float:
+    """Requests per second as the tool printed them. Raises EngineError where it printed none, or 0."""
+    match = _RATES[tool].search(text)
+    if match is None or float(match[1]) <= 0:
+        raise EngineError(f"{tool} printed no rate", detail=text)
+    return float(match[1])
+
+
+# ---------------- the table
+
+
+def ratios_table(found: Mapping[str, Sequence[Sequence[Figures]]]) -> str:
+    """A row for each pair of each kind of connection; `found` has the rounds of each launch by connection."""
+    heads = ("connection", "windtunnel", "by hand", "what it is", "by hand, requests/s", "ratio", "within 3 %")
+    return table(heads, [_row(name, pair, launches) for name, launches in found.items() for pair in PAIRS])
+
+
+def _row(connection: str, pair: Pair, launches: Sequence[Sequence[Figures]]) -> list[str]:
+    sample = Sample([pair.log_ratio(rounds) for rounds in launches])
+    low, high = (math.exp(end) for end in sample.interval(_CONFIDENCE))
+    middle = math.exp(sample.estimate)
+    rate = statistics.median(one[pair.hand] for rounds in launches for one in rounds)
+    known = math.isfinite(high)
+    interval = f" [{low:.3f}, {high:.3f}]" if known else " (too few launches for an interval)"
+    return [
+        connection,
+        pair.ours,
+        pair.hand,
+        pair.kind,
+        format_value(rate, Unit.PER_SECOND),
+        f"{middle:.3f}{interval}",
+        _within(low, high) if known else "not known",
+    ]
+
+
+def _within(low: float, high: float) -> str:
+    """Whether the ratio is within 3 % of 1, as far as its interval can tell."""
+    if low >= 1 - _TARGET and high <= 1 + _TARGET:
+        return "yes"
+    return "no" if high < 1 - _TARGET or low > 1 + _TARGET else "not sure"
+
+
+# ---------------- measuring
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """How much of it; `requests` None for the size that windtunnel finds itself, `long` requests of a long load."""
+
+    launches: int
+    rounds: int
+    requests: int | None
+    long: int
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """A launch, the same with each generator, the container for what is done by hand, and the size of a slice."""
+
+    running: Running
+    shell: str
+    size: int
+
+    def ours(self, tool: str) -> float:
+        """A slice that windtunnel makes, as its reports tell it. Raises InvalidLoad."""
+        case = self.running.case
+        other = replace(self.running, case=replace(case, workload=replace(case.workload, generator=tool)))
+        seen = other.load(SliceRequest("load", self.size, case.workload.concurrency, _DEADLINE))
+        if seen.invalid or not isinstance(seen.wall, float):
+            raise other.failure(seen)
+        return seen.requests / seen.wall
+
+    def by_hand(self, tool: str, requests: int) -> float:
+        """The same by hand: `docker exec`, and the figure that the tool prints."""
+        work, port = self.running.case.workload, self.running.resolved.port
+        url = f"http://127.0.0.1:{port}{work.path}"
+        many = ["-c", str(work.concurrency)]
+        close = [] if work.keepalive else ["-H", "Connection: close"]
+        commands = {
+            "ab": ["ab", "-q", "-n", str(requests), *many, *(["-k"] if work.keepalive else []), url],
+            "h2load": ["h2load", "--h1", "-t", "1", "-n", str(requests), *many, *close, url],
+            "wrk": ["wrk", "-t", "1", "-d", "1s", *many, *close, url],
+        }
+        return printed_rate(tool, _output(["docker", "exec", self.shell, *commands[tool]]))
+
+    def round(self, long: int, chance: random.Random) -> Figures:
+        """Every load, in any order; of a short one the rate over all times that it was made."""
+        loads = {f"windtunnel {tool}": (self.ours, (tool,)) for tool in _GENERATORS}
+        loads |= {tool: (self.by_hand, (tool, self.size)) for tool in _GENERATORS}
+        loads |= {tool + _LONG: (self.by_hand, (tool, long)) for tool in ("h2load", "ab")}
+        order = [name for name in loads for _ in range(1 if "wrk" in name or _LONG in name else _REPEATED)]
+        chance.shuffle(order)
+        seen: dict[str, list[float]] = {name: [] for name in loads}
+        for name in order:
+            load, arguments = loads[name]
+            seen[name].append(load(*arguments))
+        return {name: statistics.harmonic_mean(rates) for name, rates in seen.items()}
+
+
+def _output(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_DEADLINE)
+    if done.returncode:
+        raise EngineError(f"{' '.join(command)} ended with {done.returncode}", detail=done.stderr or done.stdout)
+    return done.stdout
+
+
+@contextmanager
+def _shell(running: Running) -> Iterator[str]:
+    """A container beside the target in which tools are run by hand, where windtunnel's generator runs."""
+    context = running.context
+    spec = ContainerSpec(
+        image=context.load_image,
+        name=f"windtunnel-byhand-{new_id()}",
+        labels={**context.labels, "windtunnel.role": "by hand"},
+        command=("sleep", "3600"),
+        limits=SIDECAR_LIMITS,
+        cpuset=running.pinning.generator,
+        network=f"container:{running.holder}",
+    )
+    identifier, _ = context.engine.create(spec)
+    try:
+        context.engine.start(identifier)
+        yield identifier
+    finally:
+        context.engine.remove(identifier)
+
+
+def _launch(context: LaunchContext, case: Case, resolved: ResolvedLaunch, asked: _Asked, seed: str) -> list[Figures]:
+    """The rounds of one launch, and one before them that does not count."""
+    chance = random.Random(seed)  # noqa: S311
+    with launched(context, case, resolved) as running, _shell(running) as shell:
+        size = asked.requests or measure_sizes(running, LaunchPlan()).load
+        bench = _Bench(running, shell, size)
+        bench.round(asked.long, chance)
+        _tell(f"{case.id} {seed}: slices of {size:,} requests")
+        return [bench.round(asked.long, chance) for _ in range(asked.rounds)]
+
+
+def _measure(perl: str, asked: _Asked) -> Mapping[str, Sequence[Sequence[Figures]]]:
+    """Both kinds of connection take turns, launch by launch."""
+    project = open_project(_ROOT, tell=_tell)
+    cases, _ = project.select(discover(project.suite, [rf"^psgi\.Starlet\({re.escape(perl)}, (close|keepalive)\)\Z"]))
+    resolved = {case.id: project.resolve(case) for case in cases}
+    found: dict[str, list[list[Figures]]] = {dict(case.params)["connection"]: [] for case in cases}
+    with project.measuring(new_id(), owner_token(), None, _tell) as context:
+        for number in range(1, asked.launches + 1):
+            for case in cases:
+                rounds = _launch(context, case, resolved[case.id], asked, f"launch {number}")
+                found[dict(case.params)["connection"]].append(rounds)
+    return found
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        prog="bench/byhand", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--perl", default="5.40", help="which Starlet [default: %(default)s]")
+    parser.add_argument("--launches", type=int, default=8, help="of each kind of connection [default: %(default)s]")
+    parser.add_argument("--rounds", type=int, default=6, help="in each launch [default: %(default)s]")
+    parser.add_argument("--requests", type=int, help="of a slice [default: as many as windtunnel finds]")
+    parser.add_argument("--long", type=int, default=40_000, help="requests of a long load [default: %(default)s]")
+    parser.add_argument("--page", type=Path, help="put the table into this page, too")
+    options = parser.parse_args()
+    try:
+        with graceful_signals(_tell):
+            asked = _Asked(options.launches, options.rounds, options.requests, options.long)
+            text = ratios_table(_measure(options.perl, asked))
+    except (WindtunnelError, Interrupted) as error:
+        _tell(f"bench/byhand: {error}\n{error.detail}".rstrip())
+        sys.exit(int(error.exit))
+    print(text, end="")
+    if options.page:
+        place(options.page, "byhand", text)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""windtunnel against the same tools by hand: what is read of their reports, and what the table says of the ratios."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from benchlib.byhand import PAIRS, Figures, printed_rate, ratios_table
+
+from commands import run
+from windtunnel.errors import EngineError
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURES = ROOT / "tests" / "data" / "load"
+NAMES = {name for pair in PAIRS for name in (f"windtunnel {pair.ours}", pair.hand)}
+
+
+def _launches(count: int, **by_name: float) -> Sequence[Sequence[Figures]]:
+    """All loads at 1,000 requests per second but those that are named, with some noise that ratios do not see."""
+    factors = {name: by_name.get(name.replace(" ", "_"), 1.0) for name in NAMES}
+    return [
+        [{name: 1000 * factor * (1 + drift / 50) for name, factor in factors.items()} for drift in range(3)]
+        for _ in range(count)
+    ]
+
+
+def _rows(text: str) -> dict[tuple[str, str, str], list[str]]:
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:]]
+    return {(cells[0], cells[1], cells[2]): cells for cells in lines}
+
+
+@pytest.mark.parametrize(("tool", "name"), [("ab", "ab-close"), ("h2load", "h2load-keepalive"), ("wrk", "wrk-close")])
+def test_the_rate_is_the_one_that_the_tool_printed(tool: str, name: str) -> None:
+    text = (CAPTURES / f"{name}.txt").read_text("utf-8")
+    (line,) = [
+        line for line in text.splitlines() if re.search(r"requests per second|req/s,|requests/sec", line, re.I)
+    ]
+    assert f"{printed_rate(tool, text):.2f}" in line
+
+
+@pytest.mark.parametrize("tool", ["ab", "h2load", "wrk"])
+def test_a_tool_that_printed_none_measured_nothing(tool: str) -> None:
+    with pytest.raises(EngineError, match=f"{tool} printed no rate"):
+        printed_rate(tool, (CAPTURES / f"{tool}-refused.txt").read_text("utf-8").replace("1", "0"))
+
+
+def test_there_is_a_row_for_each_pair_and_connection() -> None:
+    found = _rows(ratios_table({"close": _launches(8), "keepalive": _launches(8)}))
+    assert set(found) == {(name, pair.ours, pair.hand) for name in ("close", "keepalive") for pair in PAIRS}
+    assert all(cells[5] == "1.000 [1.000, 1.000]" and cells[6] == "yes" for cells in found.values())
+
+
+def test_what_is_off_is_not_called_near() -> None:
+    found = _rows(ratios_table({"close": _launches(8, windtunnel_wrk=0.95, h2load_long=1.25)}))
+    assert found["close", "wrk", "wrk"][5:] == ["0.950 [0.950, 0.950]", "no"]
+    assert found["close", "h2load", "h2load long"][5:] == ["0.800 [0.800, 0.800]", "no"]
+    assert found["close", "h2load", "h2load"][6] == "yes"
+
+
+def test_launches_that_differ_leave_it_open() -> None:
+    mixed = [*_launches(4, windtunnel_ab=0.9), *_launches(4, windtunnel_ab=1.1)]
+    assert _rows(ratios_table({"close": mixed}))["close", "ab", "ab"][6] == "not sure"
+
+
+def test_too_few_launches_claim_nothing() -> None:
+    cells = _rows(ratios_table({"close": _launches(2)}))["close", "ab", "ab"]
+    assert cells[5:] == ["1.000 (too few launches for an interval)", "not known"]
+
+
+def test_the_script_says_what_it_is_for() -> None:
+    done = run(ROOT / "bench" / "byhand", "--help")
+    assert done.returncode == 0
+    assert "Like is compared with like" in done.stdout
