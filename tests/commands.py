@@ -32,7 +32,11 @@ def run(*command: str | Path, timeout: float = 300, **environment: str) -> subpr
 def processes_naming(text: Path | str) -> dict[int, str]:
     """Process ids and command lines of all processes that mention `text`."""
     found = {}
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
+    # Not a glob: it looks at each file, and stumbles over a process that has ended.
+    for process in os.listdir("/proc"):  # noqa: PTH208
+        if not process.isdigit():
+            continue
+        file = Path("/proc", process, "cmdline")
         try:
             line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:

@@ -11,11 +11,24 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from engines import TOOLS, second_engine
+from localhub.fixture import github
+from parallel import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 
-__all__ = ["open_folder", "open_tools", "second_engine"]
+__all__ = [
+    "github",
+    "open_folder",
+    "open_tools",
+    "pytest_collection_modifyitems",
+    "pytest_xdist_make_scheduler",
+    "second_engine",
+]
 
 # No test asserts how long something takes: the machine may be busy.
-settings.register_profile("windtunnel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_slow = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# The same examples every time: whether a change is green must not hang on the luck of a draw. `make test-all` goes
+# looking for others, with the profile "search".
+settings.register_profile("windtunnel", derandomize=True, **_slow)
+settings.register_profile("search", derandomize=False, print_blob=True, max_examples=400, **_slow)
 settings.load_profile("windtunnel")
 
 

@@ -92,10 +92,12 @@ HEADER = Header(
 
 texts = st.text(max_size=12)
 missings = st.builds(Missing, texts)
-amounts = st.floats(0, 1e12, allow_nan=False) | st.floats(-1e3, 1e3, allow_nan=False)
+# as a run file may have them, see `windtunnel.sample.plausible`
+amounts = st.just(0.0) | st.floats(1e-12, 1e9, allow_nan=False) | st.floats(1e-3, 1e3, allow_nan=False)
 values = amounts | missings
-whole = st.integers(0, 2**60)
-bytes_or_missing = whole | missings
+whole = st.integers(0, 10**15)
+few = st.integers(0, 10**6)
+bytes_or_missing = st.integers(0, 2**60) | missings
 # "missing" is the word that the file itself uses for what was not measured: names of others may be it too.
 names = texts | st.just("missing")
 texts_by_name = st.dictionaries(names, texts, max_size=3)
@@ -172,8 +174,8 @@ headers = st.builds(
     command=st.lists(texts, max_size=3).map(tuple),
     project=texts,
     seed=texts,
-    plan=st.builds(LaunchPlan, warmup=whole, slices=whole, single_slices=whole, seconds=amounts, deadline=amounts),
-    launches=whole,
+    plan=st.builds(LaunchPlan, warmup=few, slices=few, single_slices=few, seconds=amounts, deadline=amounts),
+    launches=few,
     arms=st.lists(st.builds(Arm, name=texts, revision=texts, commit=texts), max_size=2).map(tuple),
     cases=st.lists(cases, max_size=2).map(tuple),
     host=st.none() | st.just(HOST),

@@ -62,7 +62,10 @@ def assert_works(host: str) -> None:
 
 @needs_root
 @pytest.mark.engine
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "stop",
+    [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.nightly) for one in (signal.SIGINT, signal.SIGHUP))],
+)
 def test_an_interrupted_build_leaves_nothing(stop: signal.Signals, without_bookworm: str, tmp_path: Path) -> None:
     environment = {**os.environ, "DOCKER_HOST": without_bookworm, "TMPDIR": str(tmp_path)}
     command = [str(TOOLS / "base-images"), "bookworm"]

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.units import Missing, Unit, format_change, format_spread, format_value
+from windtunnel.units import (
+    Missing,
+    Unit,
+    counted,
+    format_change,
+    format_effect,
+    format_share,
+    format_spread,
+    format_value,
+)
 
 _SIZES = {
     "s": 1.0,
@@ -175,6 +184,46 @@ def test_a_change_goes_the_way_of_the_ratio(ratio: float) -> None:
     shown = format_change(ratio)
     assert float(shown.removesuffix(" %").replace(",", "")) == pytest.approx((ratio - 1) * 100, abs=0.051)
     assert shown[0] == ("+" if ratio >= 1.001 else "-" if ratio <= 0.999 else shown[0])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "shown"),
+    [
+        (1.031, 1.022, 1.04, "+3.1 % [+2.2, +4.0]"),
+        (0.969, 0.96, 1.0001, "-3.1 % [-4.0, 0.0]"),
+        (1.031, Missing("too few pairs"), Missing("too few pairs"), "+3.1 %"),
+        (1.031, 1.022, math.inf, "+3.1 %"),
+        (Missing("not measured"), Missing("not measured"), Missing("not measured"), "n/a"),
+        (math.nan, 1.0, 1.0, "n/a"),
+    ],
+)
+def test_an_effect_has_its_interval_beside_it(
+    ratio: float | Missing, low: float | Missing, high: float | Missing, shown: str
+) -> None:
+    assert format_effect(ratio, low, high) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.02, "2 %"),
+        (0.025, "2.5 %"),
+        (0.0333, "3.33 %"),
+        (1.0, "100 %"),
+        (20.0, "2,000 %"),
+        (0.0, "0 %"),
+        (1e-6, "<0.01 %"),
+        (-1e-6, ">-0.01 %"),
+        (math.inf, "n/a"),
+    ],
+)
+def test_a_share_has_the_digits_that_somebody_wrote(share: float, shown: str) -> None:
+    assert format_share(share) == shown
+
+
+def test_what_is_counted_is_one_or_several() -> None:
+    assert [counted(number, "case") for number in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]
+    assert [counted(number, "launch", "launches") for number in (1, 2)] == ["1 launch", "2 launches"]
 
 
 def test_a_spread() -> None:

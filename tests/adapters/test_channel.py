@@ -212,3 +212,36 @@ def test_closing_tells_the_other_side_and_can_be_done_twice(pair: _Pair) -> None
     pair.channel.close()
     pair.channel.close()
     assert pair.engine.recv(1) == b""
+
+
+def test_a_line_without_an_end_is_not_read_on_for_ever() -> None:
+    """More than any answer has; what it would take of our memory is not left to whoever writes it."""
+    ours, engine = socket.socketpair()
+    channel = AttachedChannel(ours, name="it")
+    piece = _framed([(OUT, b"x" * (1 << 20))])
+
+    def flood() -> None:
+        try:
+            while True:
+                engine.sendall(piece)
+        except OSError:
+            pass  # nobody reads any more
+
+    writer = threading.Thread(target=flood)
+    writer.start()
+    try:
+        with pytest.raises(SidecarLost, match=r"^it wrote 64 MiB without the end of a line$"):
+            channel.receive(120)
+    finally:
+        channel.close()
+        engine.close()
+        writer.join(10)
+
+
+def test_errors_call_the_other_end_by_its_name() -> None:
+    ours, engine = socket.socketpair()
+    channel = AttachedChannel(ours, name="the worker")
+    engine.close()
+    with pytest.raises(SidecarLost, match=r"^the worker ended$"):
+        channel.receive(5)
+    channel.close()

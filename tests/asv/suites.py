@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -73,6 +76,13 @@ def packages(dockerfile: str) -> str:
     return dockerfile[: dockerfile.index("COPY")]
 
 
+def _short_folder() -> Path:
+    """A folder for temporary files: asv's forkserver makes a socket in it, whose path may have 107 characters."""
+    folder = Path(tempfile.mkdtemp(prefix="wt-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 @dataclass
 class Suite:
     """A repository with a suite in it. `commits` are full hashes by the subject they were made with."""
@@ -81,6 +91,7 @@ class Suite:
     home: Path
     commits: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    temporary: Path = field(default_factory=_short_folder)
 
     # ---------------- the repository
 
@@ -89,6 +100,8 @@ class Suite:
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+            # Python takes its own compiled file for fresh where time (in seconds) and size are the same.
+            shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text()
@@ -117,10 +130,9 @@ class Suite:
         who = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org"}
         who |= {"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.org"}
         # A folder for temporary files of its own: the machine's lock is in it, and other tests measure as well.
-        return {**inherited, **who, "HOME": str(self.home), "TMPDIR": str(self.home / "tmp"), **self.variables}
+        return {**inherited, **who, "HOME": str(self.home), "TMPDIR": str(self.temporary), **self.variables}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        (self.home / "tmp").mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
             [sys.executable, "-m", "asv", *arguments],
             cwd=self.root,
@@ -188,7 +200,7 @@ class Results:
 def make_suite(root: Path, home: Path) -> Suite:
     """The sample project as `windtunnel init --example` writes it, with a shorter plan, not yet committed."""
     suite = Suite(root, home)
-    (home / "tmp").mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     initialise(root, example=True, force=False)
     suite.put({"benchmarks/http.py": BENCHMARKS, "windtunnel.toml": SETTINGS})
     suite.git("init", "--quiet", "--initial-branch=main")

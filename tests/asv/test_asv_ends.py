@@ -50,13 +50,14 @@ def test_at_its_timeout_a_benchmark_is_killed_and_leaves_nothing(slow_to_start: 
         assert containers(group) == []
 
 
+@pytest.mark.nightly
 def test_a_timeout_on_the_command_line_counts(slow_to_start: Suite) -> None:
     one = ("--bench", r"Hello\.time_request\('close'\)")
     output = slow_to_start.asv("run", "--quick", "-a", "timeout=6", *one, "main^!", code=2)
     assert "timed out" in output
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_interrupted(past: Suite, times: int) -> None:
     with measuring(past, *_run(past)) as (process, group):
         for _ in range(times):

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from imagesuite import Suite
 
+from windtunnel.build.registry import Registry
 from windtunnel.errors import EngineError, WindtunnelError
 from windtunnel.model import Variant
 
@@ -71,6 +73,12 @@ def repo(make_repo) -> Repo:
     return make_repo()
 
 
+@pytest.fixture
+def suite(repo: Repo) -> Suite:
+    """A repository with targets whose images are like no others."""
+    return Suite(repo)
+
+
 @dataclass
 class Seen:
     """A BuildProgress that writes down what it is told."""
@@ -97,6 +105,9 @@ class Seen:
 
     def reused(self, tag: str, variant: Variant, arm: str) -> None:
         self._note("reused", tag)
+
+    def pulled(self, tag: str, variant: Variant, arm: str) -> None:
+        self._note("pulled", tag)
 
     def failed(self, tag: str, error: WindtunnelError) -> None:
         self._note("failed", tag)
@@ -133,12 +144,15 @@ def make_builder(engine, seen: Seen, tmp_path: Path):
     everyone = [seen]
     before = known_images()
 
-    def make(real: object = None, progress: Seen | None = None, jobs: int = 2) -> ImageBuilder:
+    def make(
+        real: object = None, progress: Seen | None = None, jobs: int = 2, registry: Registry | None = None
+    ) -> ImageBuilder:
         everyone.append(progress or seen)
-        return ImageBuilder(real or engine, progress=progress or seen, logs=tmp_path / "logs", jobs=jobs)
+        logs = tmp_path / "logs"
+        return ImageBuilder(real or engine, progress=progress or seen, logs=logs, jobs=jobs, registry=registry)
 
     yield make
-    for tag in {tag for one in everyone for tag in one.tags("finished")}:
+    for tag in {tag for one in everyone for tag in (*one.tags("finished"), *one.tags("pulled"))}:
         engine.remove_image(tag)
     # stages of a Dockerfile that are no part of the final image stay as the engine's cache
     steps = [step for one in everyone for line in one.lines for step in re.findall(r"---> ([0-9a-f]{12})$", line)]

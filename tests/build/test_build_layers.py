@@ -100,3 +100,20 @@ def test_a_drifted_layer_before_the_sources_is_always_found(steps, data):
     index = data.draw(st.integers(0, before - 1))
     drifted = [*steps[:index], (steps[index][0], "drifted"), *steps[index + 1 :]]
     assert not shared_prefix(image(*steps), image(*drifted), BASE)
+
+
+@pytest.mark.parametrize(
+    ("classic", "other"),
+    [
+        ("/bin/sh -c apt-get install x", "RUN /bin/sh -c apt-get install x # buildkit"),
+        ("|1 SUITE=a /bin/sh -c apt-get install x", "RUN |1 SUITE=a /bin/sh -c apt-get install x # buildkit"),
+        ("/bin/sh -c #(nop) WORKDIR /app", "WORKDIR /app"),
+        ("/bin/sh -c #(nop)  ENV A=1", "ENV A=1"),
+    ],
+)
+def test_the_same_instruction_is_known_whichever_builder_wrote_it(classic, other):
+    """Main may be built by one of them, a contributor's machine has the other: drift is drift all the same."""
+    one, same = image((classic, "a"), (COPY[0], "b")), image((other, "a"), (COPY[1], "c"))
+    drifted = image((other, "newer"), (COPY[1], "c"))
+    assert shared_prefix(one, same, BASE)
+    assert not shared_prefix(one, drifted, BASE)

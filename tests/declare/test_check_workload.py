@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -22,7 +23,10 @@ GOOD: list[Mapping[str, object]] = [
     {"method": "DELETE", "body": "x"},
     {"h2": True},
     {"keepalive": False, "generator": "wrk"},
-    {"generator": "program", "path": "get", "h2": True, "keepalive": False, "body": "scalar"},
+    {"generator": "program", "op": "get", "payload": "scalar"},
+    {"generator": "program", "op": "echo", "path": "echo/1", "h2": True, "keepalive": False, "body": "x"},
+    {"rate": 0.5},
+    {"rate": 5000, "keepalive": False, "concurrency": 40},
     {"expect": Expect(404, 0, "0" * 64, {"Server": "x"})},
     {"method": "HEAD", "generator": "ab", "expect": Expect(200, 0)},
 ]
@@ -38,7 +42,17 @@ WRONG: list[tuple[Mapping[str, object], str]] = [
     ({"path": "/a b"}, "path: found"),
     ({"path": "/a\r\nX: y"}, "path: found"),
     ({"path": 1}, "path: found 1"),
-    ({"path": "", "generator": "program"}, "path: found"),
+    ({"path": "", "generator": "program", "op": "get"}, "path: found"),
+    ({"generator": "program"}, "op: found"),
+    ({"generator": "program", "op": 1}, "op: found 1"),
+    ({"generator": "program", "op": "get", "payload": None}, "payload: found nothing"),
+    ({"op": "get"}, 'op, payload: only a program of the target\'s own has them; expected generator = "program"'),
+    ({"payload": "scalar"}, "op, payload: only a program"),
+    ({"generator": "program", "op": "get", "rate": 10}, "rate: "),
+    ({"rate": 0}, "rate: found 0"),
+    ({"rate": True}, "rate: found true"),
+    ({"rate": math.inf}, "rate: found"),
+    ({"rate": math.nan}, "rate: found"),
     ({"method": "get"}, 'method: found "get" (a string), expected a method in upper case'),
     ({"method": "GE T"}, "method: found"),
     ({"method": "CONNECT"}, "method: found"),

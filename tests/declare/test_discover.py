@@ -212,6 +212,18 @@ def test_a_changed_file_is_read_anew(make: Make) -> None:
     assert ids(discover(suite)) == ["b.B(1)", "b.B(2)", "b.B(3)"]
 
 
+def test_a_file_of_the_same_size_and_second_is_read_anew(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's compiled files know no more of their source than its size and its time in seconds."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    suite = make({"psgi.py": STARLET})
+    file = suite.benchmark_dir / "psgi.py"
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    assert {case.workload.concurrency for case in discover(suite).cases} == {40}
+    file.write_text(STARLET.replace("concurrency=40", "concurrency=41"))
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    assert {case.workload.concurrency for case in discover(suite).cases} == {41}
+
+
 def test_a_new_file_is_found_even_when_the_folder_looks_unchanged(make: Make) -> None:
     suite = make({"b.py": benchmark()})
     discover(suite)

@@ -95,6 +95,7 @@ WRONG = [
     ("[suites.quick]\ncases = 'a'", 2, "suites.quick.cases", "an array of regular expressions"),
     ("[suites.quick]\ncases = [\n'a',\n'(']", 4, "suites.quick.cases[1]", "unterminated subpattern"),
     ("[suites.quick]\ncases = ['a']\nbudgt = 1", 3, "suites.quick.budgt", 'did you mean "budget"?'),
+    ("[suites.'']\ncases = ['a']", 1, 'suites.""', "a suite needs a name"),
     ("treshold = 0.02", 1, "treshold", 'did you mean "threshold"?'),
     ("gate = on", 1, None, "not valid TOML"),
 ]
@@ -153,3 +154,21 @@ def test_no_text_raises_anything_but_a_config_error(text: str) -> None:
         parse_settings(text)
     except ConfigError as error:
         assert error.file == "windtunnel.toml"
+
+
+def test_a_suite_by_its_name_has_the_projects_budget_where_it_has_none() -> None:
+    found = parse_settings(FULL)
+    assert found.suite("quick") == SuiteSettings((r"^psgi\.", "keepalive"), 90.0)
+    assert found.suite("the rest") == SuiteSettings((".",), 600.0)
+    assert found.suite("") == SuiteSettings((), 600.0)
+    assert Settings().suite("") == SuiteSettings()
+
+
+def test_a_suite_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(ConfigError, match=r'did you mean "quick"\? \(suites: quick, the rest\)') as caught:
+        parse_settings(FULL).suite("quik")
+    assert (caught.value.file, caught.value.key) == ("windtunnel.toml", "suites")
+    with pytest.raises(ConfigError, match="known here: quick, the rest"):
+        parse_settings(FULL).suite("zzz")
+    with pytest.raises(ConfigError, match=r'write \[suites\."a b"\]'):
+        Settings().suite("a b")

@@ -17,7 +17,9 @@ from faulty import Command, Suite, docker, until
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+NIGHTLY = pytest.mark.nightly
+ENDING = [signal.SIGINT, *(pytest.param(one, marks=NIGHTLY) for one in (signal.SIGTERM, signal.SIGHUP))]
+BUILDING = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=NIGHTLY), signal.SIGKILL]
 LONG = ("run", "Server.ok", "--launches", "30", "--batch", "2")
 
 
@@ -103,7 +105,7 @@ def builds(mark: str) -> list[str]:
     return [line.split()[0] for line in lines if mark in line]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", BUILDING, ids=lambda number: number.name)
 def test_ended_while_building(suite: Suite, number: signal.Signals) -> None:
     mark = uuid.uuid4().hex
     file = suite.path / "targets" / "slowbuild" / "Dockerfile"

@@ -19,6 +19,8 @@ from windtunnel.ports import BuildRequest
 
 # to build an image takes a while; what is particular to these is in another image as well
 COVERED = ("python factory", "python framework user", "python scripts", "python setup.cfg", "perl middleware")
+ALWAYS = ("python application", "perl extension")
+"""One that serves and one that is compiled, one of each language; `make test-all` builds the others too."""
 
 
 @pytest.fixture
@@ -41,7 +43,14 @@ def built() -> Iterator[Callable[[Context], str]]:
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in PROJECTS if kind not in ("docker", *COVERED)])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[] if kind in ALWAYS else pytest.mark.nightly)
+        for kind in PROJECTS
+        if kind not in ("docker", *COVERED)
+    ],
+)
 def test_the_image_builds_and_serves(make: Make, built: Callable[[Context], str], kind: str) -> None:
     top = make(PROJECTS[kind])
     suite = suite_in(top, "perf")
@@ -111,6 +120,7 @@ def serving(make: Make, name: str) -> tuple[str, tuple[str, ...]]:
 
 @pytest.mark.engine
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [*knowledge("python")["servers"], *knowledge("python")["frameworks"]])
 def test_every_server_and_framework_answers(make: Make, frameworks: str, name: str) -> None:
     application, command = serving(make, name)
@@ -126,9 +136,8 @@ def test_every_server_and_framework_answers(make: Make, frameworks: str, name: s
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["python", "perl"])
-def test_every_package_that_is_named_is_in_debian(language: str) -> None:
-    packages = sorted(_packages(knowledge(language)))
+def test_every_package_that_is_named_is_in_debian() -> None:
+    packages = sorted({name for language in ("python", "perl") for name in _packages(knowledge(language))})
     simulate = "apt-get update -qq && apt-get install --simulate --no-install-recommends -qq"
 
     docker("run", "--rm", "debian:trixie-slim", "sh", "-c", f"{simulate} {' '.join(packages)} > /dev/null")

@@ -98,8 +98,44 @@ def test_the_demonstration_says_what_is_missing(tmp_path: Path) -> None:
     assert "windtunnel is not there; `make demo`" in done.stderr
 
 
+ROW = "| + | 178±7μs | 321±20μs | 1.8 | http.Hello.{metric}('keepalive') |\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "exit_code", "words"),
+    [
+        (ROW.format(metric="track_cpu_per_request"), 1, 0, "Found: asv calls the second commit slower (+)."),
+        (ROW.format(metric="track_peak_memory"), 1, 1, "Not found"),
+        ("BENCHMARKS NOT SIGNIFICANTLY CHANGED.\n", 0, 1, "Not found"),
+        ("no engine answers\n", 2, 6, "asv could not measure it (exit code 2)"),
+    ],
+    ids=["found", "another metric", "unchanged", "not measured"],
+)
+def test_the_demonstration_ends_as_asv_does(tmp_path: Path, said: str, code: int, exit_code: int, words: str) -> None:
+    """Everything of it but asv, which is a program here that has something to say."""
+    tools, programs = tmp_path / "tools", tmp_path / "programs"
+    for folder in (tools, programs, tmp_path / "tmp"):
+        folder.mkdir()
+    for name in ("demo", "common.sh"):  # not in place: there the virtualenv's asv comes first
+        shutil.copy(Path(__file__).parents[2] / "tools" / name, tools)
+    asked = tmp_path / "asked"
+    (programs / "asv").write_text(f"#!/bin/sh\necho \"$*\" >'{asked}'\ncat <<'END'\n{said}END\nexit {code}\n")
+    (programs / "asv").chmod(0o755)
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = os.environ | {"PATH": path, "TMPDIR": str(tmp_path / "tmp")}
+
+    done = subprocess.run((str(tools / "demo"),), env=env, capture_output=True, text=True, check=False)
+
+    assert done.returncode == exit_code, done
+    assert words in done.stdout + done.stderr
+    assert "+    page()  # a mistake" in done.stdout
+    assert asked.read_text().split()[0] == "continuous"
+    assert not list((tmp_path / "tmp").iterdir())
+
+
 @pytest.mark.engine
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_planted_slowdown_is_found_and_nothing_is_left(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 

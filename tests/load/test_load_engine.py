@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 IMAGE = Path(windtunnel.load.__file__).parent / "image"
 SCENES = {scene.name: scene for scene in (*H2LOAD_SCENES, *AB_SCENES, *WRK_SCENES)}
 CHOSEN = [name for name, scene in SCENES.items() if scene.server != "nghttpd" and scene.deadline >= 10]
+ALWAYS = ("keepalive", "close", "errors", "short", "dies", "refused")
+"""What each generator is asked by `make test`. Its output for the others was captured: see the tests of parsers."""
 
 
 def docker(*words: str, given: str = "") -> str:
@@ -43,7 +45,10 @@ def run(scene: Scene, image: str) -> Capture:
     return read(take(scene, image))
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name.partition("-")[2] in ALWAYS else pytest.mark.nightly) for name in CHOSEN],
+)
 def test_the_judge_tells_good_from_bad(image: str, name: str) -> None:
     case = run(SCENES[name], image)
     reason, _ = judged(case, case.parse())
