@@ -6,10 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATUS := build/pytest.status
 
+# Several processes share the tests out, one of them measures: see tests/parallel.py. One alone: PYTEST_ARGS="-n 0".
+XDIST := -n auto --maxprocesses 4
+
 export PYTHON
+# Where it is set, each of the thousand programs that tests start would compile all of windtunnel anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine images demo test test-fast lint site clean
+.PHONY: help install engine images wheels demo test test-all test-fast lint site clean
 
 help: ## list the targets
 	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,21 +35,28 @@ engine: ## a container engine where none answers (as root on Debian or Ubuntu)
 images: engine ## the Debian base images: pulled, or built where there is no registry
 	@tools/base-images
 
+wheels: install engine ## the published releases that some targets want, each a small image; fetched with pip
+	@$(BIN)/python tools/wheels.py
+
 demo: install images ## see it work: a planted slowdown is found, and nothing else
 	@PATH="$(CURDIR)/$(BIN):$$PATH" tools/demo
 
-test: install images ## all tests; PYTEST_ARGS="..." is handed to pytest
+test: install images ## the tests, one of each kind; PYTEST_ARGS="..." is handed to pytest
 	@mkdir -p build && rm -f $(STATUS)
-	@$(BIN)/pytest $(PYTEST_ARGS); status=$$?; echo $$status >$(STATUS); exit $$status
+	@$(BIN)/pytest $(XDIST) -m "not nightly" $(PYTEST_ARGS); status=$$?; echo $$status >$(STATUS); exit $$status
+
+test-all: install images wheels ## every test: all targets and versions, and other random examples each time
+	@$(BIN)/pytest $(XDIST) --hypothesis-profile=search $(PYTEST_ARGS)
 
 test-fast: install ## the tests that need no container engine
-	@$(BIN)/pytest -m "not engine" $(PYTEST_ARGS)
+	@$(BIN)/pytest $(XDIST) -m "not engine" $(PYTEST_ARGS)
 
-lint: install ## style, types, and which module may import which
+lint: install ## style, types, which module may import which, and the workflows
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python tools/lint_workflows.py
 
 site: $(VENV)/.site ## the documentation, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
