@@ -80,7 +80,7 @@ class Silent:
     def starting(self, jobs: object) -> None:
         """Not told."""
 
-    def loading(self, job: object, number: int) -> None:
+    def loading(self, jobs: object, number: int) -> None:
         """Not told."""
 
     def done(self, launch: object) -> None:

@@ -121,9 +121,9 @@ class _Told:
     def starting(self, jobs: Sequence[Job]) -> None:
         """Nothing to tell yet."""
 
-    def loading(self, job: Job, number: int) -> None:
+    def loading(self, jobs: Sequence[Job], number: int) -> None:
         """Under load now."""
-        _tell(f"{job.case.id}: launch {number}")
+        _tell(f"{jobs[0].case.id}: launch {number}")
 
     def done(self, launch: Launch) -> None:
         """Its outcome is the benchmark's to tell."""

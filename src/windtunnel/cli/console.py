@@ -139,9 +139,10 @@ class MeasureLog:
         """A batch is being started."""
         self._bar.update(self._task, description=f"starting {len(jobs)} launches")
 
-    def loading(self, job: Job, number: int) -> None:
-        """One of them is under load."""
-        self._bar.update(self._task, description=f"{job.case.id} #{number}")
+    def loading(self, jobs: Sequence[Job], number: int) -> None:
+        """One of them is under load, or several in turn."""
+        others = f" and {len(jobs) - 1} more in turn" if len(jobs) > 1 else ""
+        self._bar.update(self._task, description=f"{jobs[0].case.id} #{number}{others}")
 
     def done(self, launch: Launch) -> None:
         """One has ended."""
@@ -209,8 +210,9 @@ class ComparisonLog:
         """A batch is being started."""
         self._bar.update(self._task, description=f"starting {len(jobs)} launches")
 
-    def loading(self, job: Job, number: int) -> None:
+    def loading(self, jobs: Sequence[Job], number: int) -> None:
         """A pair (or a launch of head alone) is under load."""
+        job = jobs[0]
         words = [f"{'pair' if job.case.id in self._paired else 'launch'} {number}"]
         if stand := self._said.get(job.case.id):
             words.append(_so_far(stand, JUDGED[:1], interval=error_console.width >= _WIDE))

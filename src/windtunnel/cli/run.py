@@ -34,7 +34,7 @@ from windtunnel.model import Case, Host, LaunchPlan
 from windtunnel.report.run import render_run
 from windtunnel.sample.measure import Job, Measurement
 from windtunnel.sample.runfile import Failure, Header, Run, RunWriter, check_writable, read_run
-from windtunnel.sample.schedule import launch_batches
+from windtunnel.sample.schedule import group_batches
 
 __all__ = ["RunOptions", "measure", "outcome_of", "run_command"]
 
@@ -43,7 +43,11 @@ _CODES = {"ok": Exit.OK, "invalid": Exit.INVALID, "failed": Exit.HEAD_BROKEN, "l
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What is to be measured, how, and what report is made of it; `select` are regular expressions over case ids."""
+    """What is to be measured, how, and what report is made of it.
+
+    `select` are regular expressions over case ids. `turns` puts cases into groups that are loaded in turn; without it
+    each is loaded by itself.
+    """
 
     select: tuple[str, ...] = ()
     every: bool = False
@@ -54,6 +58,7 @@ class RunOptions:
     output: Path | None = None
     render: Callable[[Run], str] = render_run
     variation: Variation = field(default_factory=Variation)
+    turns: Callable[[Sequence[Case]], Sequence[Sequence[Case]]] | None = None
 
 
 @click.command("run", short_help="Measure cases at one revision.")
@@ -184,7 +189,17 @@ class _Run:
     def _header(self, project: Project, cases: Sequence[Case], host: Host | None) -> Header:
         plan, launches = self._plan(project)
         header = project.header(self.id, (project, self.options.commit or "worktree"))
-        return replace(header, plan=plan, launches=launches, cases=tuple(cases), host=host)
+        groups = self.options.turns(cases) if self.options.turns else ()
+        turns = tuple(tuple(case.id for case in group) for group in groups)
+        return replace(header, plan=plan, launches=launches, cases=tuple(cases), host=host, turns=turns)
+
+    def _groups(self, jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
+        """What is loaded in turn, of that which could be built."""
+        if self.options.turns is None:
+            return [[job] for job in jobs]
+        own = {job.case.id: job for job in jobs}
+        groups = self.options.turns([job.case for job in jobs])
+        return [[own[case.id] for case in group] for group in groups]
 
     def _measure(self, project: Project, writer: RunWriter, context: LaunchContext, jobs: Sequence[Job]) -> None:
         plan, launches = self._plan(project)
@@ -192,10 +207,11 @@ class _Run:
         work = Measurement(context, plan, writer.launch, log, self.id)
         watch, noted = Watch(), set[str]()
         with log.live():
-            for batch in launch_batches(jobs, launches, self.options.batch, self.id):
-                wanted = [(job, number) for job, number in batch if not watch.hopeless(job.case.id)]
-                log.left_out(len(batch) - len(wanted))
-                for launch in work.batch(wanted) if wanted else ():
+            for batch in group_batches(self._groups(jobs), launches, self.options.batch, self.id):
+                worth = [[one for one in group if not watch.hopeless(one[0].case.id)] for group in batch]
+                wanted = [group for group in worth if group]
+                log.left_out(sum(map(len, batch)) - sum(map(len, wanted)))
+                for launch in work.groups(wanted) if wanted else ():
                     watch.see(launch)
                 for case in work.sizes.keys() - noted:
                     writer.sizes(case, work.sizes[case])

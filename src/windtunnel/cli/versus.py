@@ -73,9 +73,13 @@ def versus_command(
     \b
     For each combination of the other parameters it prints a matrix as Perl's
     cmpthese does (rates, and how much faster the row is than the column), and
-    the steps from each value to the next in the order of declaration. All
-    launches of both sides make the intervals; launches of all values are mixed,
-    so that a drift of the machine falls on all of them alike.
+    the steps from each value to the next in the order of declaration.
+
+    \b
+    All values are up at the same time and loaded in turn, slice by slice, so
+    that whatever the machine does falls on all of them alike; the intervals
+    come from pairs of launches. Of run files by `windtunnel run`, which loads
+    each case by itself, all launches of both sides make wider ones.
 
     \b
     Measure:         windtunnel versus Starlet --by perl
@@ -184,4 +188,8 @@ def _measured(question: _Question, options: dict[str, Any]) -> int:
         return _report([run], ids, question, int(outcome_of(run)))
 
     exactly = tuple(rf"^{re.escape(name)}\Z" for name in sorted(ids))
-    return int(measure(RunOptions(select=exactly, render=render, **options)))
+
+    def turns(jobs: Sequence[Case]) -> list[list[Case]]:
+        return [list(values.values()) for values in grouped(jobs, question.by, alone=True).values()]
+
+    return int(measure(RunOptions(select=exactly, render=render, turns=turns, **options)))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from windtunnel.compare.effects import Pair, pair_effect
 from windtunnel.errors import ConfigError
 from windtunnel.model import METRICS, Case, Host, Launch
 from windtunnel.report.rates import NO_RATE, Contender, RateMatrix, Source, Step, rate_matrix, steps
@@ -37,12 +38,14 @@ class Pool:
         runs: by case id, which runs (by number, from 0) have launches of it.
         failures: by case id, why it was not launched: "skipped: no such axis value"; some are of no case of these,
             since their target does not have them.
+        turns: cases whose launches of one number were loaded in turn.
     """
 
     cases: tuple[Case, ...]
     launches: Mapping[str, tuple[Launch, ...]]
     runs: Mapping[str, frozenset[int]]
     failures: Mapping[str, str]
+    turns: tuple[frozenset[str], ...] = ()
 
 
 def pooled(runs: Sequence[Run], wanted: Collection[str]) -> Pool:
@@ -72,6 +75,7 @@ def pooled(runs: Sequence[Run], wanted: Collection[str]) -> Pool:
         {case: tuple(found) for case, found in launches.items()},
         {case: frozenset(numbers) for case, numbers in seen.items()},
         failures,
+        tuple(frozenset(names) for run in runs for names in run.header.turns) if len(runs) == 1 else (),
     )
 
 
@@ -130,32 +134,57 @@ def boards(pool: Pool, by: str, metric: str) -> tuple[Board, ...]:
     )
 
 
-def grouped(cases: Sequence[Case], by: str) -> Mapping[_Place, Mapping[str, Case]]:
-    """By class and values of its other parameters: the cases by their value of `by`, where there are two or more."""
+def grouped(cases: Sequence[Case], by: str, *, alone: bool = False) -> Mapping[_Place, Mapping[str, Case]]:
+    """By class and values of its other parameters: the cases by their value of `by`, where there are two or more, or
+    one that is `alone`.
+    """
     groups: dict[_Place, dict[str, Case]] = {}
     for case in cases:
         params = dict(case.params)
         if by in params:
             fixed = tuple(pair for pair in case.params if pair[0] != by)
             groups.setdefault((case.benchmark, fixed), {})[params[by]] = case
-    return {place: values for place, values in groups.items() if len(values) > 1}
+    return {place: values for place, values in groups.items() if alone or len(values) > 1}
 
 
 def _board(
     pool: Pool, place: tuple[str, str, tuple[tuple[str, str], ...]], metric: str, values: Mapping[str, Case]
 ) -> Board:
     found = {name: _contender(name, pool, case.id, metric) for name, case in values.items()}
-    usable = tuple(one for one in found.values() if isinstance(one, Contender))
+    known = tuple(one for one in found.values() if isinstance(one, Contender))
+    cases = {one.name: values[one.name].id for one in known}
+    in_turn = any(names.issuperset(cases.values()) for names in pool.turns)
+    usable = tuple(replace(one, turns=_turns(one.name, cases, pool, metric)) for one in known) if in_turn else known
+    source = Source.TURNS if in_turn else Source.LAUNCHES
     unit, direction = METRICS[metric].unit, METRICS[metric].direction
     return Board(
         *place,
         metric,
         usable,
-        rate_matrix(usable, unit, direction, rated(metric), Source.LAUNCHES),
-        steps(usable, rated(metric), Source.LAUNCHES),
+        rate_matrix(usable, unit, direction, rated(metric), source),
+        steps(usable, rated(metric), source),
         {name: one for name, one in found.items() if isinstance(one, str)},
-        tuple(_notes(pool, {one.name: values[one.name].id for one in usable})),
+        tuple(_notes(pool, cases)),
     )
+
+
+def _turns(name: str, cases: Mapping[str, str], pool: Pool, metric: str) -> Mapping[str, tuple[float, ...]]:
+    """By the name of each other one: log ratios of this one to it, launch by launch."""
+    own = _good(pool, cases[name])
+    return {
+        other: tuple(
+            ratio
+            for number, launch in _good(pool, case).items()
+            if number in own
+            and not isinstance(ratio := pair_effect(metric, Pair(number, launch, own[number])), Missing)
+        )
+        for other, case in cases.items()
+        if other != name
+    }
+
+
+def _good(pool: Pool, case: str) -> Mapping[int, Launch]:
+    return {one.number: one for one in pool.launches.get(case, ()) if one.outcome == "ok"}
 
 
 def _contender(name: str, pool: Pool, case: str, metric: str) -> Contender | str:

@@ -7,11 +7,12 @@ cent, with its interval. The first column is the rate per second for what is a t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
+from windtunnel.compare.estimate import Sample
 from windtunnel.compare.rule import CONFIDENCE
 from windtunnel.compare.unpaired import Between, from_intervals, from_launches, least_launches
 from windtunnel.report.visible import visible
@@ -46,6 +47,7 @@ _NAME = 40
 class Source(Enum):
     """What the intervals come from."""
 
+    TURNS = "turns"
     LAUNCHES = "launches"
     INTERVALS = "intervals"
 
@@ -59,6 +61,8 @@ class Contender:
         value: the metric's value, in the base unit.
         low, high: the 99 % interval that asv has of it; NaN where there is none.
         launches: the metric of each launch where a run file has them.
+        turns: by the name of another that was loaded in turn with this one: the log ratio of this one's metric to
+            that one's, for each of the launches that both have.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Contender:
     low: float = math.nan
     high: float = math.nan
     launches: tuple[float, ...] = ()
+    turns: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def usable(self) -> bool:
@@ -119,12 +124,25 @@ def against(this: Contender, other: Contender, rated: bool, source: Source) -> B
     """How this one does against the other: the ratio of rates (1.1 is 10 % faster) for times that are `rated`, else
     that of values.
 
-    Raises ValueError for a value that is not positive and finite.
+    Of what was loaded in turn it comes from pairs: Hodges and Lehmann's estimate of their log ratios, with the
+    interval of the signed-rank test (see `windtunnel.compare.estimate`). Raises ValueError for a value that is not
+    positive and finite.
     """
+    if source is Source.TURNS:
+        return _from_turns(this, other, -1 if rated else 1)
     one, two = (other, this) if rated else (this, other)
     if source is Source.LAUNCHES:
         return from_launches(one.launches, two.launches, CONFIDENCE)
     return from_intervals(Between(one.value, one.low, one.high), Between(two.value, two.low, two.high))
+
+
+def _from_turns(this: Contender, other: Contender, sign: int) -> Between:
+    ratios = this.turns.get(other.name, ())
+    if not ratios:  # no launch of both was good
+        return Between((this.value / other.value) ** sign)
+    sample = Sample([sign * ratio for ratio in ratios])
+    low, high = (math.exp(end) if math.isfinite(end) else math.nan for end in sample.interval(CONFIDENCE))
+    return Between(math.exp(sample.estimate), low, high)
 
 
 def rate_matrix(
@@ -224,11 +242,12 @@ def render_rates(matrix: RateMatrix, *, intervals: bool = True) -> str:
 def matrix_words(matrix: RateMatrix) -> str:
     """What a cell means, and what its interval comes from, in a sentence or two."""
     faster = "faster" if matrix.first == "Rate" else "more"
-    source = (
-        f"{CONFIDENCE * 100:.0f} % intervals from all launches of both, which were not loaded in turn"
-        if matrix.source is Source.LAUNCHES
-        else "99 % intervals, put together from the two that asv has"
-    )
+    share = f"{CONFIDENCE * 100:.0f} %"
+    source = {
+        Source.TURNS: f"{share} intervals from pairs of launches that were loaded in turn",
+        Source.LAUNCHES: f"{share} intervals from all launches of both, which were not loaded in turn",
+        Source.INTERVALS: "99 % intervals, put together from the two that asv has",
+    }[matrix.source]
     known = any(cell is not None and math.isfinite(cell.low) for row in matrix.rows for cell in row.cells)
     source = source if known else "without intervals, for too little was measured to have any"
     return f"A cell says how much {faster} the row is than the column; {source}."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from windtunnel.errors import EngineError, InvalidLoad, LaunchFailed, SidecarLost, WindtunnelError
@@ -15,7 +16,7 @@ from windtunnel.launch.reap import reap_group
 from windtunnel.launch.slices import SliceRequest
 from windtunnel.model import Case, Launch, LaunchPlan, ResolvedLaunch, Slice
 from windtunnel.ports import LABEL
-from windtunnel.sample.schedule import Sizes, adapted, slice_order, turn_order
+from windtunnel.sample.schedule import Sizes, adapted, evened, slice_order, turn_order
 from windtunnel.sample.sizing import measure_sizes
 from windtunnel.units import Missing
 
@@ -39,8 +40,8 @@ class Progress(Protocol):
     def starting(self, jobs: Sequence[Job]) -> None:
         """A batch of launches is being started."""
 
-    def loading(self, job: Job, number: int) -> None:
-        """One launch of the batch is under load now."""
+    def loading(self, jobs: Sequence[Job], number: int) -> None:
+        """These launches of the batch, which have this number, are under load now, in turn."""
 
     def done(self, launch: Launch) -> None:
         """A launch has ended, whatever its outcome."""
@@ -75,8 +76,9 @@ class Measurement:
     """Launches cases and records each launch as soon as it has ended.
 
     `sizes` holds the calibrated slice sizes by case id; a case that is not in it is calibrated on its first launch
-    and keeps that size for the rest, whatever the arm: both arms do the same work. `plans` holds the plans of cases
-    that have one of their own, by case id; all others are loaded by `plan`.
+    and keeps that size for the rest, whatever the arm: both arms do the same work, and cases that are loaded in turn
+    do as much as each other where they are not too far apart (`evened`). `plans` holds the plans of cases that have
+    one of their own, by case id; all others are loaded by `plan`.
     """
 
     context: LaunchContext
@@ -94,13 +96,14 @@ class Measurement:
     def groups(self, wanted: Sequence[Sequence[tuple[Job, int]]]) -> tuple[Launch, ...]:
         """Start these launches together, load group after group.
 
-        The launches of a group are one case's arms: they are loaded in turn, slice by slice, in an order that is
-        reversed each time (ABBA) and whose first is drawn from the seed. Slice k of one arm and slice k of the other
-        are a pair, made within moments of each other. Slices are sized on the first of the group.
+        The launches of a group are one case's arms, or cases that are to be set against each other. They are loaded
+        in turn, slice by slice, in an order that is reversed each time (ABBA) and whose first is drawn from the seed.
+        Slice k of one and slice k of another are a pair, made within moments of each other. Slices of arms are sized
+        on the first of the group.
 
-        A launch that fails is recorded with its outcome and reason, and those of its group that did not fail are
-        dropped: without a partner they tell nothing. Only StorageError (from `record`) and an interruption get out,
-        and then no container is left.
+        A launch that fails is recorded with its outcome and reason. Where it is an arm, the others of its group are
+        dropped: without a partner they tell nothing. Other cases go on without it. Only StorageError (from `record`)
+        and an interruption get out, and then no container is left.
         """
         flat = [one for group in wanted for one in group]
         self.progress.starting([job for job, _ in flat])
@@ -138,50 +141,110 @@ class Measurement:
                 self.abort()  # else the pool would wait for launches that nobody wants any more
                 raise
 
-    def _finish(self, group: Sequence[_Started], start_share: float) -> list[Launch]:
+    def _finish(self, started: Sequence[_Started], start_share: float) -> list[Launch]:
         """Load, stop, record."""
-        loads = [_Loaded(one, start_share) for one in group]
-        self._load(loads)
-        for one in loads:
+        group = _Group(tuple(_Loaded(one, start_share) for one in started))
+        self._load(group)
+        for one in group.members:
             one.stop()
-        launches = [one.launch() for one in loads if one.wrong] or [one.launch() for one in loads]
+        launches = [one.launch() for one in group.told()]
         for launch in launches:
             self.record(launch)
             self.progress.done(launch)
         return launches
 
-    def _load(self, group: Sequence[_Loaded]) -> None:
-        """Warm up (and size the slices, the first time), then load in turn; ends at what proves nothing."""
-        case, number = group[0].job.case, group[0].number
-        if all(one.up for one in group):
-            self.progress.loading(group[0].job, number)
-            with suppress(_Wrong):
-                self._load_all(case, number, group)
-
-    def _load_all(self, case: Case, number: int, group: Sequence[_Loaded]) -> None:
-        for one in group:
+    def _load(self, group: _Group) -> None:
+        """Warm up (and size the slices, the first time), then load in turn, for as long as it can prove anything."""
+        if next(group.fine(), None) is None:
+            return
+        self.progress.loading([one.job for one in group.members], group.number)
+        for one in group.fine():
             one.attempt("start", one.begin)
-        plan = self.plans.get(case.id, self.plan)
-        if case.id not in self.sizes:
-            # Every arm gets the same probes, though only the first one's count: none is warmer than another.
-            found = [one.attempt("warmup", lambda running: measure_sizes(running, plan)) for one in group]
-            self.sizes[case.id] = found[0]
-        sizes = self.sizes[case.id]
-        plan = adapted(plan, sizes)
-        turns = turn_order(group, f"{self.seed}/{case.id}/{number}/turns")
-        warmup = replace(_request("load", sizes, case, plan), role="warmup")
-        for _ in range(plan.warmup):
-            for one in next(turns):
-                one.slice("warmup", warmup)
-        for role in slice_order(plan, f"{self.seed}/{case.id}/{number}"):
-            for one in next(turns):
-                one.slice("slices", _request(role, sizes, case, plan))
-        for one in group:
+        self._size(group)
+        loads = {one: self._load_of(one, group) for one in group.fine()}
+        turns = turn_order(group.members, f"{self.seed}/{group.name}/{group.number}/turns")
+        for turn in range(max((len(load.warmup) for load in loads.values()), default=0)):
+            for one in group.fine(next(turns)):
+                one.load("warmup", loads[one].warmup[turn : turn + 1])
+        for turn in range(max((len(load.slices) for load in loads.values()), default=0)):
+            for one in group.fine(next(turns)):
+                one.load("slices", loads[one].slices[turn : turn + 1])
+        for one in group.fine():
             one.attempt("stop", one.end)
 
+    def _size(self, group: _Group) -> None:
+        """Slices of those cases that have no size yet."""
+        found: list[tuple[Case, Sizes]] = []
+        for one in group.fine():
+            case = one.job.case
+            if case.id not in self.sizes:
+                sizes = one.attempt("warmup", partial(measure_sizes, plan=self._plan(case)))
+                found += [] if sizes is None else [(case, sizes)]
+        if not found or next(group.fine(), None) is None:
+            return
+        if group.arms:  # each got the same probes, though only the first one's count: none is warmer than another
+            self.sizes.update({case.id: sizes for case, sizes in found[:1]})
+            return
+        fixed = [case.workload.requests is not None or case.workload.rate is not None for case, _ in found]
+        same = [sizes for _, sizes in found] if any(fixed) else evened([sizes for _, sizes in found])
+        self.sizes.update({case.id: sizes for (case, _), sizes in zip(found, same, strict=True)})
 
-class _Wrong(Exception):
-    """A launch of the group proves nothing; which one and why is kept with it."""
+    def _plan(self, case: Case) -> LaunchPlan:
+        return self.plans.get(case.id, self.plan)
+
+    def _load_of(self, one: _Loaded, group: _Group) -> _Load:
+        """What is asked of a launch, in order; those of a group whose plans are alike get the same order."""
+        case = one.job.case
+        sizes = self.sizes[case.id]
+        plan = adapted(self._plan(case), sizes)
+        roles = slice_order(plan, f"{self.seed}/{group.name}/{group.number}")
+        warmup = replace(_request("load", sizes, case, plan), role="warmup")
+        return _Load((warmup,) * plan.warmup, tuple(_request(role, sizes, case, plan) for role in roles))
+
+
+@dataclass(frozen=True)
+class _Load:
+    """The slices that a launch gets."""
+
+    warmup: tuple[SliceRequest, ...]
+    slices: tuple[SliceRequest, ...]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Launches that are loaded in turn."""
+
+    members: tuple[_Loaded, ...]
+
+    @property
+    def number(self) -> int:
+        """Of all of them."""
+        return self.members[0].number
+
+    @property
+    def name(self) -> str:
+        """What orders are drawn from: the case, or all that there are."""
+        return "/".join(dict.fromkeys(one.job.case.id for one in self.members))
+
+    @property
+    def arms(self) -> bool:
+        """Whether it is one case, of several arms."""
+        return len({one.job.case.id for one in self.members}) == 1
+
+    def fine(self, order: Iterable[_Loaded] | None = None) -> Iterator[_Loaded]:
+        """Those that may go on, looked at one by one: of arms none, as soon as one of them proves nothing."""
+        for one in self.members if order is None else order:
+            if not one.wrong and not (self.arms and self.wrong):
+                yield one
+
+    @property
+    def wrong(self) -> tuple[_Loaded, ...]:
+        """Those that prove nothing."""
+        return tuple(one for one in self.members if one.wrong)
+
+    def told(self) -> tuple[_Loaded, ...]:
+        """Those that are recorded."""
+        return (self.wrong if self.arms else ()) or self.members
 
 
 class _Loaded:
@@ -196,26 +259,21 @@ class _Loaded:
         self._error = started.error
 
     @property
-    def up(self) -> bool:
-        """Whether it can be loaded."""
-        return self._started.running is not None
-
-    @property
     def wrong(self) -> bool:
-        """Whether it proves nothing."""
-        return self._error is not None or not self.up
+        """Whether it proves nothing: did not come up, or what was done with it failed."""
+        return self._error is not None or self._started.running is None
 
-    def attempt(self, phase: str, action: Callable[[Running], _Result]) -> _Result:
-        """Do something with it, booked to a phase. Raises _Wrong when that fails, and remembers why."""
+    def attempt(self, phase: str, action: Callable[[Running], _Result]) -> _Result | None:
+        """Do something with it, booked to a phase. When that fails it is `wrong`, remembers why, and gives None."""
         running = self._started.running
         if running is None:
-            raise _Wrong
+            return None
         before = time.monotonic()
         try:
             return action(running)
         except WindtunnelError as error:
             self._error = running.explained(error)
-            raise _Wrong from error
+            return None
         finally:
             self._spent[phase] += time.monotonic() - before
 
@@ -230,14 +288,15 @@ class _Loaded:
             idle_cpu=running.idle_cpu(),
         )
 
-    def slice(self, phase: str, request: SliceRequest) -> None:
-        """Load and keep a slice; one that proves nothing ends the group."""
+    def load(self, phase: str, requests: Sequence[SliceRequest]) -> None:
+        """Load and keep slices; one that proves nothing makes it `wrong`."""
 
         def load(running: Running) -> None:
-            seen = running.load(request)
-            self._slices.append(seen)
-            if seen.invalid:
-                raise running.failure(seen)
+            for request in requests:
+                seen = running.load(request)
+                self._slices.append(seen)
+                if seen.invalid:
+                    raise running.failure(seen)
 
         self.attempt(phase, load)
 

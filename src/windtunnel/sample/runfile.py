@@ -112,6 +112,7 @@ class Header:
     """What was going to be measured, where and with what. `compare` is there for a comparison of two commits.
 
     `shards` are the runs that a merged one was made of; it has no seed of its own, and no host if theirs differ.
+    `turns` names the cases whose launches of one number were up together and loaded in turn, slice by slice.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Header:
     host: Host | None = None
     compare: ComparePlan | None = None
     shards: tuple[Shard, ...] = ()
+    turns: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ __all__ = [
     "OPEN_SECONDS",
     "Sizes",
     "adapted",
+    "evened",
+    "group_batches",
     "launch_batches",
     "size_open_slice",
     "size_slice",
@@ -30,6 +32,7 @@ OPEN_SECONDS = 1.0
 
 _OPEN_REQUESTS, _OPEN_LONGEST, _OPEN_FEWEST = 100, 5.0, 2
 _LONG, _VERY_LONG = 0.25, 1.5
+_EVENED = 3
 Role = Literal["load", "single"]
 _Job = TypeVar("_Job")
 
@@ -89,6 +92,28 @@ def adapted(plan: LaunchPlan, sizes: Sizes) -> LaunchPlan:
     )
 
 
+def evened(sizes: Sequence[Sizes]) -> tuple[Sizes, ...]:
+    """Sizes of cases that are loaded in turn, to be set against each other: the largest for all, where it is not more
+    than three times the smallest.
+
+    A request of a small slice costs more (connections and caches are new), which is no difference between the cases.
+    Where they are further apart than that, each keeps its own: the slow ones would take too long.
+    """
+    load, single = (_common([getattr(one, role) for one in sizes]) for role in ("load", "single"))
+    return tuple(_resized(one, load or one.load, single or one.single) for one in sizes)
+
+
+def _common(counts: Sequence[int]) -> int:
+    most = max(counts)
+    return most if most <= _EVENED * min(counts) else 0
+
+
+def _resized(one: Sizes, load: int, single: int) -> Sizes:
+    """As long as so many requests take."""
+    load_seconds, single_seconds = one.load_seconds * load / one.load, one.single_seconds * single / one.single
+    return Sizes(load, single, load_seconds, single_seconds)
+
+
 def slice_order(plan: LaunchPlan, seed: str) -> tuple[Role, ...]:
     """The roles of a launch's slices, shuffled: a drift within a launch must not fall on one kind of slice."""
     load: Role = "load"
@@ -117,10 +142,32 @@ def launch_batches(
 
     Round by round over all jobs, each round shuffled: whatever drifts during the run falls on all cases alike.
     """
+    order = _rounds(jobs, launches, seed)
+    return tuple(tuple(order[start : start + batch]) for start in range(0, len(order), batch))
+
+
+def group_batches(
+    groups: Sequence[Sequence[_Job]], launches: int, batch: int, seed: str
+) -> tuple[tuple[tuple[tuple[_Job, int], ...], ...], ...]:
+    """The same of groups whose jobs are loaded in turn: a batch has whole groups, with `batch` launches at most; a
+    group that is larger by itself is a batch of its own.
+    """
+    batches: list[list[tuple[tuple[_Job, int], ...]]] = []
+    room = 0
+    for group, number in _rounds(groups, launches, seed):
+        if not batches or len(group) > room:
+            batches.append([])
+            room = batch
+        batches[-1].append(tuple((job, number) for job in group))
+        room -= len(group)
+    return tuple(map(tuple, batches))
+
+
+def _rounds(jobs: Sequence[_Job], launches: int, seed: str) -> list[tuple[_Job, int]]:
     generator = random.Random(seed)  # noqa: S311
     order: list[tuple[_Job, int]] = []
     for number in range(1, launches + 1):
         round_ = [(job, number) for job in jobs]
         generator.shuffle(round_)
         order += round_
-    return tuple(tuple(order[start : start + batch]) for start in range(0, len(order), batch))
+    return order
