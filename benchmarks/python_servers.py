@@ -27,8 +27,9 @@ class PythonServers(HTTPBenchmark):
     def workload(self, server: str, python: str, connection: str) -> Workload:
         if server == "gunicorn-sync" and connection == "keepalive":
             raise NotImplementedError("gunicorn's sync worker ends every connection after its answer")
+        own = {("uwsgi", "keepalive"): "uwsgi-http11"}  # it has a socket for each kind of connection
         return Workload(
-            axes={"server": server, "python": python},
+            axes={"server": own.get((server, connection), server), "python": python},
             keepalive=connection == "keepalive",
             concurrency=40,
             expect=_EXPECT,

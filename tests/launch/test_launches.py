@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -16,7 +17,7 @@ from windtunnel.launch.launch import LaunchContext, Running, launched
 from windtunnel.launch.reap import reap_group
 from windtunnel.launch.setup import open_context
 from windtunnel.launch.slices import SliceRequest
-from windtunnel.model import Case, Expect, LaunchPlan, Ready, ResolvedLaunch, Slice, Variant, Workload
+from windtunnel.model import Case, Expect, Launch, LaunchPlan, Ready, ResolvedLaunch, Slice, Variant, Workload
 from windtunnel.ports import LABEL
 from windtunnel.sample.measure import Job, Measurement
 from windtunnel.sample.summary import launch_metrics
@@ -181,6 +182,20 @@ def test_a_wrong_answer_is_found_before_any_load(context: LaunchContext) -> None
         pass
 
 
+def test_a_target_that_does_not_close_connections_is_not_measured_as_if_it_did(context: LaunchContext) -> None:
+    deaf = SERVER.replace('self.headers.get("Connection", "").lower()', '""').replace(
+        "def do_GET(self):", "def do_GET(self):\n        self.close_connection = False"
+    )
+    resolved = replace(server(context), command=("python3", "-u", "-c", deaf))
+    with (
+        pytest.raises(InvalidLoad, match="leaves the connection open after an answer to Connection: close"),
+        launched(context, case(keepalive=False), resolved),
+    ):
+        pass
+    with launched(context, case(keepalive=True), resolved) as running:
+        assert load(running).invalid == ""
+
+
 def test_too_few_workers_are_warned_of(context: LaunchContext) -> None:
     with launched(context, case(concurrency=8), replace(server(context), workers=2)) as running:
         assert any("8 kept-alive connections on 2 workers" in warning for warning in running.warnings)
@@ -208,6 +223,40 @@ def test_every_generator_measures(context: LaunchContext, generator: str, keepal
         assert isinstance(value, float), (name, value)
         assert value > 0
     assert sum(one.requests for one in launch.slices if one.role != "warmup") > 0
+
+
+def _in_turn(context: LaunchContext, **expected: Expect) -> dict[str, Launch]:
+    """Launches of one group, by the name of their case; the cases differ in what they expect."""
+    group = [
+        (Job(replace(case(concurrency=2, expect=expect), params=(("name", name),)), "head", server(context)), 1)
+        for name, expect in expected.items()
+    ]
+    kept: list[Launch] = []
+    measuring = Measurement(context, LaunchPlan(slices=4, single_slices=2), kept.append, Silent(), "seed")
+    launches = measuring.groups([group])
+    assert kept == list(launches)
+    return dict(zip(expected, launches, strict=True))
+
+
+def test_cases_that_are_set_against_each_other_are_loaded_in_turn(context: LaunchContext) -> None:
+    same = Expect(length=100)
+    found = _in_turn(context, one=same, two=same, three=same)
+    assert [launch.outcome for launch in found.values()] == ["ok"] * 3
+    slices = {name: [one for one in launch.slices if one.role != "warmup"] for name, launch in found.items()}
+    order = [name for _, name in sorted((one.started, name) for name in slices for one in slices[name])]
+    turns = [order[start : start + 3] for start in range(0, len(order), 3)]
+    assert len(turns) == 6
+    assert all(sorted(turn) == ["one", "three", "two"] for turn in turns)
+    assert all(turn == other[::-1] for turn, other in pairwise(turns))
+    assert len({tuple((one.role, one.requests) for one in some) for some in slices.values()}) == 1
+
+
+def test_a_case_that_proves_nothing_does_not_hold_the_others_up(context: LaunchContext) -> None:
+    found = _in_turn(context, one=Expect(length=100), wrong=Expect(length=99), two=Expect(length=100))
+    assert {name: launch.outcome for name, launch in found.items()} == {"one": "ok", "wrong": "invalid", "two": "ok"}
+    assert "100 bytes instead of 99" in found["wrong"].reason
+    assert found["wrong"].slices == ()
+    assert all(len(found[name].slices) >= 6 for name in ("one", "two"))
 
 
 @pytest.mark.parametrize("generator", ["h2load", "ab"])

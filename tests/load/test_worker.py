@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import socketserver
 import threading
 import time
 from collections.abc import Iterator
@@ -118,12 +119,66 @@ def test_it_is_what_the_typed_side_expects(talk: Talk, port: int) -> None:
     assert (host.memory > 1 << 20, host.kernel, host.engine) == (True, os.uname().release, "Engine")
     assert sidecar.watch(["0" * 64]) == (None, (None,))
     assert sidecar.listens(port, 5)
-    answer, sample = sidecar.check(port, Workload(), 5.0)
+    answer, sample, kept = sidecar.check(port, Workload(), 5.0)
     assert answer is not None
-    assert (answer.status, answer.length, sample) == (200, len(PAGE), PAGE[:400].decode())
+    assert (answer.status, answer.length, sample, kept) == (200, len(PAGE), PAGE[:400].decode(), False)
     seen = sidecar.load(["true"], str(talk.scratch / "log"), Workload(), (10, 5.0))
     assert (seen.output.exit_code, seen.output.requested, seen.cpu) == (0, 10, None)
     assert windtunnel.launch.sidecar.Reading(None, None, 0.0).cpu == sidecar.read().cpu
+
+
+# ---------------- connections that are to be closed
+
+
+@contextlib.contextmanager
+def _answering(header: bytes, *, closes: bool) -> Iterator[tuple[int, list[bytes]]]:
+    """A server that answers every request alike, whatever it asks for; and what it was asked."""
+    asked: list[bytes] = []
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            while data := self.request.recv(65536):
+                asked.append(data)
+                self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + header + b"\r\nok")
+                if closes:
+                    return
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address = daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield server.server_address[1], asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("header", "closes", "kept", "questions"),
+    [
+        (b"", False, True, 2),
+        (b"Connection: keep-alive\r\n", False, True, 2),
+        (b"", True, False, 2),
+        (b"Connection: close\r\n", True, False, 1),
+    ],
+)
+def test_a_connection_that_is_left_open_is_told(
+    talk: Talk, header: bytes, closes: bool, kept: bool, questions: int
+) -> None:
+    with _answering(header, closes=closes) as (port, asked):
+        seen = talk.ask("check", port=port, method="GET", path="/", h2=False, keepalive=False, timeout=5.0)
+    assert (seen["answer"]["status"], seen["kept"]) == (200, kept)
+    assert len(asked) == questions
+    assert all(b"connection: close\r\n" in one.lower() for one in asked)
+
+
+def test_a_connection_that_is_to_be_kept_may_stay_open(talk: Talk) -> None:
+    with _answering(b"", closes=False) as (port, asked):
+        seen = talk.ask("check", port=port, method="GET", path="/", h2=False, keepalive=True, timeout=5.0)
+    assert seen["kept"] is False
+    assert len(asked) == 1
+    assert b"connection: close" not in asked[0].lower()
 
 
 # ---------------- waiting

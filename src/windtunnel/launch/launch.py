@@ -353,12 +353,17 @@ def _checked(containers: _Containers, case: Case, resolved: ResolvedLaunch, part
     if resolved.port is None or sidecar is None:
         raise LaunchFailed(f"{resolved.name} has no port to load")
     asked = f"{case.workload.method} {case.workload.path}"
-    answer, sample = sidecar.check(resolved.port, case.workload, resolved.ready.timeout)
+    answer, sample, kept = sidecar.check(resolved.port, case.workload, resolved.ready.timeout)
     if answer is None:
         message = _with_end(engine, target, resolved, f"{asked} failed: {sample}")
         raise InvalidLoad(message, detail=engine.logs(target))
     if wrong := mismatch(answer, case.workload.expect):
         raise InvalidLoad(f"{asked} gave {wrong}", detail=sample)
+    if kept:
+        raise InvalidLoad(
+            f"{resolved.name} leaves the connection open after an answer to Connection: close, so kept connections "
+            "would be measured; set keepalive = True in the workload, or have the server close them"
+        )
     return answer
 
 

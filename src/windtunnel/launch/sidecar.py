@@ -123,12 +123,15 @@ class Sidecar:
         )
         return Readiness(bool(seen["ready"]), float(seen["at"]), str(seen["last"]))
 
-    def check(self, port: int, workload: Workload, timeout: float) -> tuple[Answer | None, str]:
-        """Ask once as the workload does: the answer and the start of its body, or None and what went wrong."""
+    def check(self, port: int, workload: Workload, timeout: float) -> tuple[Answer | None, str, bool]:
+        """Ask once as the workload does: the answer and the start of its body, or None and what went wrong.
+
+        Then whether the connection stayed open although the workload wants it closed.
+        """
         headers: Mapping[str, str] = dict(workload.headers)
         seen = self._ask(
             "check",
-            timeout,
+            2 * timeout,  # a connection that was to be closed may take a second question
             port=port,
             timeout=timeout,
             method=workload.method,
@@ -136,10 +139,11 @@ class Sidecar:
             headers=headers,
             body=workload.body,
             h2=workload.h2,
+            keepalive=workload.keepalive,
         )
         if seen["answer"] is None:
-            return None, str(seen["why"])
-        return Answer(**seen["answer"]), str(seen["sample"])
+            return None, str(seen["why"]), False
+        return Answer(**seen["answer"]), str(seen["sample"]), bool(seen["kept"])
 
     def load(self, argv: Sequence[str], log: str, workload: Workload, request: tuple[int, float]) -> SliceOutput:
         """Run a generator once; `request` is how many requests it was told to send, and its deadline in seconds."""

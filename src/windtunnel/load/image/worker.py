@@ -7,7 +7,8 @@ the target's cgroup right before and after it. No `docker exec` per slice, no fi
     {"op": "watch", "containers": ["ID"]}      which containers' cgroups are read
     {"op": "listens", "port": 11211, "timeout": 20}
     {"op": "ready", "port": 80, "path": "/", "status": 200, "timeout": 1, "patience": 20}
-    {"op": "check", "port": 80, "method": "GET", "path": "/", "headers": {}, "body": null, "h2": false, "timeout": 20}
+    {"op": "check", "port": 80, "method": "GET", "path": "/", "headers": {}, "body": null, "h2": false,
+     "keepalive": true, "timeout": 20}
     {"op": "load", "argv": [...], "log": true, "body": null, "deadline": 30}
     {"op": "read"}                             CPU seconds, peak memory, processes killed for memory
     {"op": "probe"}                            the machine: CPU model, cores, governor, cgroup version, load
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -42,6 +44,8 @@ CGROUP_ROOT = Path("/host/cgroup")
 SCRATCH = Path("/dev/shm")  # noqa: S108 - memory, not disk, and the container is ours alone
 BODY = Path("/tmp/body")  # noqa: S108 - where the generators' argv expects a request body
 POLL_FASTEST, POLL_SLOWEST = 0.004, 0.05
+CLOSING = 0.5
+"""Seconds within which a server that was told to close a connection has done so."""
 
 
 class Cgroup:
@@ -181,10 +185,18 @@ class Worker:
             pause = min(pause * 1.1, POLL_SLOWEST)
         return {"ready": False, "at": time.time(), "attempts": attempts, "last": last}
 
-    def op_check(self, port: int, path: str, h2: bool, timeout: float, **request: Any) -> dict[str, Any]:
-        """Ask once with the independent client; the whole body is read and hashed, `timeout` is for all of it."""
+    def op_check(
+        self, port: int, path: str, h2: bool, timeout: float, keepalive: bool = True, **request: Any
+    ) -> dict[str, Any]:
+        """Ask once with the independent client; the whole body is read and hashed, `timeout` is for all of it.
+
+        Without `keepalive` the connection is to be closed, and `kept` tells whether the server left it open.
+        """
+        if not keepalive:
+            request["headers"] = {**(request.get("headers") or {}), "Connection": "close"}
         try:
-            return _answer(_url(port, path), h2, timeout, request)
+            seen = _answer(_url(port, path), h2, timeout, request)
+            return {**seen, "kept": not keepalive and _kept(seen["answer"], port, path, timeout, request)}
         except Exception as error:  # noqa: BLE001 - a server can answer with anything; what is wrong is its, not ours
             return {"answer": None, "why": f"{type(error).__name__}: {error}"}
 
@@ -272,6 +284,28 @@ def _answer(url: str, h2: bool, timeout: float, request: dict[str, Any]) -> dict
         "headers": dict(got.headers),
     }
     return {"answer": answer, "sample": sample.decode("utf-8", "replace")}
+
+
+def _kept(answer: dict[str, Any], port: int, path: str, timeout: float, request: dict[str, Any]) -> bool:
+    """Whether a connection that was to be closed stays open after this answer.
+
+    Most servers announce that they will close it. Of one that does not it has to be seen, so that is asked once more.
+    """
+    if answer["http_version"] != "HTTP/1.1" or "close" in answer["headers"].get("connection", "").lower():
+        return False
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    with contextlib.closing(client), _within(timeout):
+        client.request(request["method"], path, request.get("body"), request["headers"])
+        client.getresponse().read()
+        if client.sock is None:  # this time it was announced
+            return False
+        client.sock.settimeout(CLOSING)
+        try:
+            return client.sock.recv(1) != b""
+        except TimeoutError:
+            return True
+        except OSError:  # reset: closed, if not nicely
+            return False
 
 
 def _plain(client: httpx.Client) -> httpx.Client:
