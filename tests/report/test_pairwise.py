@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import material
-from example_versus import PERLS, case, launches, measured
-from windtunnel.compare.unpaired import least_launches
+from example_versus import PERLS, case, in_turn, launches, measured
+from windtunnel.compare.estimate import least_pairs
 from windtunnel.errors import ConfigError
 from windtunnel.report.pairwise import Board, boards, grouped, pooled, rated
 from windtunnel.report.pairwise_words import boards_to_json, render_boards
+from windtunnel.report.rates import Source
 from windtunnel.sample.runfile import Arm, Failure, Run
 from windtunnel.units import Missing
 
@@ -55,12 +56,28 @@ def test_steps_follow_the_declaration_and_the_matrix_goes_from_slow_to_fast() ->
     assert [row.contender.name for row in board.matrix.rows] == ["5.32", "5.36", "5.40"]
 
 
+def test_names_without_an_order_have_no_steps() -> None:
+    run = measured({("Starlet", "close"): 1.0, ("Starman", "close"): 0.8, ("5.40", "close"): 0.5})
+    assert _board(run).steps == ()
+    assert len(_board(run).matrix.rows) == 3
+    two = measured({("Starlet", "close"): 1.0, ("Starman", "close"): 0.8})
+    assert [(one.old, one.new) for one in _board(two).steps] == [("Starlet", "Starman")]
+
+
 def test_a_ratio_is_that_of_rates_with_an_interval_around_it() -> None:
     first, second, whole = _board(measured(CLOSE)).steps
     assert (first.change.ratio, second.change.ratio, whole.change.ratio) == pytest.approx((1.25, 1.6, 2.0))
     for step in (first, second, whole):
         assert step.change.low < step.change.ratio < step.change.high
         assert step.change.high / step.change.low < 1.06
+
+
+def test_what_the_machine_did_to_all_in_turn_is_not_in_their_ratio() -> None:
+    """The launches are up to 4 % apart, each of them in the same way in all cases."""
+    board = _board(in_turn(measured(CLOSE)))
+    assert board.matrix.source is Source.TURNS
+    for step, ratio in zip(board.steps, (1.25, 1.6, 2.0), strict=True):
+        assert (step.change.low, step.change.ratio, step.change.high) == pytest.approx((ratio, ratio, ratio))
 
 
 def test_another_metric_has_another_ratio_and_a_percentile_no_rate() -> None:
@@ -81,6 +98,38 @@ def test_too_few_launches_have_a_ratio_and_no_interval() -> None:
     assert step.change.ratio == pytest.approx(2.0)
     assert math.isnan(step.change.low)
     assert "without intervals" in _text(run)
+
+
+def test_only_launches_that_both_have_are_pairs() -> None:
+    run = in_turn(measured({("5.32", "close"): 1.0, ("5.40", "close"): 0.5}))
+    first, *others = [one for one in run.launches if "5.32" in one.case]
+    bad = replace(first.failing("invalid", "500 instead of 200"), slices=())
+    kept = tuple(one for one in run.launches if "5.40" in one.case)
+    odd = replace(others[0], slices=kept[0].slices)  # as if this launch had been twice as fast for once
+    board = _board(replace(run, launches=(bad, odd, *others[1:], *kept)))
+    assert [len(one.launches) for one in board.contenders] == [7, 8]
+    slow, fast = board.contenders
+    assert len(slow.turns["5.40"]) == len(fast.turns["5.32"]) == 7
+    assert [round(math.exp(one), 2) for one in slow.turns["5.40"]] == [pytest.approx(1, abs=0.02), *[2.0] * 6]
+    assert board.steps[0].change.ratio == pytest.approx(2.0)
+
+
+def test_without_a_launch_of_both_there_is_a_ratio_and_no_interval() -> None:
+    run = in_turn(measured({("5.32", "close"): 1.0, ("5.40", "close"): 0.5}))
+    slow = [one for one in run.launches if "5.32" in one.case and one.number < 5]
+    fast = [one for one in run.launches if "5.40" in one.case and one.number >= 5]
+    (step,) = _board(replace(run, launches=(*slow, *fast))).steps
+    assert step.change.ratio == pytest.approx(2.0, rel=0.05)
+    assert math.isnan(step.change.low)
+
+
+def test_what_was_not_loaded_in_turn_makes_no_pairs() -> None:
+    run = in_turn(measured(BOTH))
+    assert {board.matrix.source for board in _boards(run)} == {Source.TURNS}
+    assert {board.matrix.source for board in _boards(run, by="connection")} == {Source.LAUNCHES}
+    assert _board(*([in_turn(measured(CLOSE))] * 2)).matrix.source is Source.LAUNCHES
+    assert "from pairs of launches that were loaded in turn" in _text(run)
+    assert "which were not loaded in turn" in _text(measured(BOTH))
 
 
 def test_launches_of_several_runs_count_together() -> None:
@@ -181,8 +230,9 @@ def test_the_text_has_matrix_and_steps() -> None:
 
 def test_the_documentation_shows_such_a_text() -> None:
     page = Path(__file__).resolve().parents[2] / "site" / "reports.md"
-    assert f'```text title="versus.txt"\n{_text(measured(CLOSE))}\n```' in page.read_text("utf-8")
-    assert least_launches(0.95) == 4  # as it says
+    text = _text(in_turn(measured(CLOSE, alike=False)))
+    assert f'```text title="versus.txt"\n{text}\n```' in page.read_text("utf-8")
+    assert least_pairs(0.025) == 6  # as it says
 
 
 def test_the_json_says_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -13,7 +14,9 @@ from windtunnel.sample.schedule import (
     MINIMUM_PER_CONNECTION,
     Sizes,
     adapted,
+    evened,
     fixed_sizes,
+    group_batches,
     launch_batches,
     size_slice,
     slice_order,
@@ -88,6 +91,49 @@ def test_no_job_has_a_place_of_its_own() -> None:
 
 def test_no_launches_no_batches() -> None:
     assert launch_batches(["a"], 0, 4, "seed") == ()
+
+
+groups = st.lists(st.integers(1, 6), min_size=1, max_size=6).map(
+    lambda sizes: [[f"{place}.{one}" for one in range(size)] for place, size in enumerate(sizes)]
+)
+
+
+@given(groups, counts, counts, seeds)
+def test_a_group_is_never_torn(groups: list[list[str]], launches: int, batch: int, seed: str) -> None:
+    batches = group_batches(groups, launches, batch, seed)
+    seen = Counter(group for one in batches for group in one)
+    wanted = [tuple((job, number) for job in group) for group in groups for number in range(1, launches + 1)]
+    assert seen == Counter(wanted)
+    for one in batches:
+        assert sum(map(len, one)) <= batch or len(one) == 1
+
+
+@given(jobs, counts, counts, seeds)
+def test_groups_of_one_are_launched_as_jobs_are(jobs: list[str], launches: int, batch: int, seed: str) -> None:
+    alone = group_batches([[job] for job in jobs], launches, batch, seed)
+    assert tuple(tuple(one for (one,) in found) for found in alone) == launch_batches(jobs, launches, batch, seed)
+
+
+# ---------------- slices that are set against each other
+
+calibrated = st.builds(
+    Sizes, st.integers(1, 5000), st.integers(1, 500), load_seconds=durations, single_seconds=durations
+)
+
+
+@given(st.lists(calibrated, min_size=1, max_size=6))
+def test_sizes_that_are_not_far_apart_become_one_and_none_gets_smaller(sizes: list[Sizes]) -> None:
+    for role in ("load", "single"):
+        before, after = ([getattr(one, role) for one in some] for some in (sizes, evened(sizes)))
+        near = max(before) <= 3 * min(before)
+        assert after == ([max(before)] * len(before) if near else before)
+
+
+@given(st.lists(calibrated, min_size=1, max_size=6))
+def test_what_a_request_took_stays_what_it_was(sizes: list[Sizes]) -> None:
+    for one, other in zip(sizes, evened(sizes), strict=True):
+        assert math.isclose(one.load_seconds / one.load, other.load_seconds / other.load)
+        assert math.isclose(one.single_seconds / one.single, other.single_seconds / other.single)
 
 
 # ---------------- slices of a launch

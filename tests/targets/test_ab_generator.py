@@ -90,6 +90,7 @@ def test_versus_measures_and_prints_the_matrix_without_intervals_it_can_not_have
     assert seen.text.startswith("old.Post by connection   time per request as a rate, 1 launch each\n")
     assert re.search(r"^  connection close -> keepalive: [+-][\d,.]+ %$", seen.text, re.MULTILINE), seen.text
     assert "without intervals" in seen.text
+    assert seen.run.header.turns == (("old.Post(close)", "old.Post(keepalive)"),)
 
 
 def test_the_target_was_asked_in_http_1_0(seen: Seen) -> None:

@@ -73,7 +73,7 @@ def versus_command(
     \b
     For each combination of the other parameters it prints a matrix as Perl's
     cmpthese does (rates, and how much faster the row is than the column), and
-    the steps from each value to the next in the order of declaration.
+    of versions or numbers the steps from each to the next, as declared.
 
     \b
     All values are up at the same time and loaded in turn, slice by slice, so

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from windtunnel.compare.effects import Pair, pair_effect
 from windtunnel.errors import ConfigError
 from windtunnel.model import METRICS, Case, Host, Launch
-from windtunnel.report.rates import NO_RATE, Contender, RateMatrix, Source, Step, rate_matrix, steps
+from windtunnel.report.rates import NO_RATE, Contender, RateMatrix, Source, Step, rate_matrix, steps, version_of
 from windtunnel.sample.runfile import Run
 from windtunnel.sample.summary import launch_metrics
 from windtunnel.units import Missing, Unit
@@ -102,7 +102,8 @@ class Board:
         metric: what is told of each, a key of `METRICS`.
         contenders: those that have a figure, in the order of declaration.
         matrix: everyone against everyone.
-        steps: from each to the next, and from first to last.
+        steps: from each to the next, and from first to last, where there are two, or all are versions or numbers;
+            other names have no order.
         unmeasured: by value, why there is no figure.
         notes: what else a reader has to know.
     """
@@ -162,10 +163,14 @@ def _board(
         metric,
         usable,
         rate_matrix(usable, unit, direction, rated(metric), source),
-        steps(usable, rated(metric), source),
+        steps(usable, rated(metric), source) if len(usable) == 2 or all(map(_ordinal, usable)) else (),
         {name: one for name, one in found.items() if isinstance(one, str)},
         tuple(_notes(pool, cases)),
     )
+
+
+def _ordinal(one: Contender) -> bool:
+    return bool(version_of(one.name))
 
 
 def _turns(name: str, cases: Mapping[str, str], pool: Pool, metric: str) -> Mapping[str, tuple[float, ...]]:

@@ -7,6 +7,7 @@ cent, with its interval. The first column is the rate per second for what is a t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -35,12 +36,14 @@ __all__ = [
     "render_rates",
     "source_of",
     "steps",
+    "version_of",
 ]
 
 NO_RATE = frozenset({"latency_mean", "latency_p50", "latency_p90", "latency_p99", "time_to_ready"})
 """Metrics that are times, and of which so many a second mean nothing."""
 
 _SAME = "--"
+_VERSION = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,5})")
 _NAME = 40
 
 
@@ -190,6 +193,12 @@ def steps(contenders: Sequence[Contender], rated: bool, source: Source) -> tuple
     return tuple(
         Step(old.name, new.name, against(new, old, rated, source)) for old, new in [*pairwise(contenders), *ends]
     )
+
+
+def version_of(name: str) -> tuple[int, ...]:
+    """The numbers of a version ("v5.40" is 5 and 40) or of a number; empty for any other name."""
+    match = _VERSION.fullmatch(name)
+    return tuple(map(int, match[1].split("."))) if match else ()
 
 
 def ordered(contenders: Sequence[Contender], direction: Direction) -> list[Contender]:

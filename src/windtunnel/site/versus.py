@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ from windtunnel.report.rates import (
     rate_of,
     source_of,
     steps,
+    version_of,
 )
 from windtunnel.site import paths
 from windtunnel.site.boards import RELEASES, Board, boards_of
@@ -47,8 +47,6 @@ _MATRIX = 8
 """A matrix with more columns is read by nobody; the bars say how each does against the best."""
 
 _PAIRS = 12
-
-_VERSION = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,5})")
 
 
 @dataclass(frozen=True)
@@ -223,14 +221,9 @@ def _cells(matrix: RateMatrix) -> Iterator[tuple[str, str, tuple[tuple[str, str]
 
 def _pairs(usable: Sequence[Contender], rated: bool) -> Iterator[tuple[str, str, str]]:
     """From each version to the next, and from the first to the last, where the names are versions or numbers."""
-    versions = {one.name: _version(one.name) for one in usable}
+    versions = {one.name: version_of(one.name) for one in usable}
     if len(usable) < 2 or len(usable) > _PAIRS or not all(versions.values()):
         return
     rising = sorted(usable, key=lambda one: versions[one.name])
     for step in steps(rising, rated, source_of(usable)):
         yield step.old, step.new, cell_words(step.change)
-
-
-def _version(name: str) -> tuple[int, ...]:
-    match = _VERSION.fullmatch(name)
-    return tuple(map(int, match[1].split("."))) if match else ()
