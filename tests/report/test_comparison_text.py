@@ -99,6 +99,20 @@ def test_the_outcome_is_told_in_words(name: str, said: str) -> None:
     assert _text(name).startswith(f"{said}.\n")
 
 
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "The only case could not be told"),
+        (2, "Neither case could be told"),
+        (4, "None of the 4 cases could be told"),
+    ],
+)
+def test_where_nothing_could_be_told_that_is_said_of_all(count: int, said: str) -> None:
+    whole = judged("inconclusive")
+    one = next(case for case in whole.cases if case.verdict is Verdict.INCONCLUSIVE)
+    assert headline(RUNS["inconclusive"], replace(whole, cases=(one,) * count)) == said
+
+
 def test_no_more_is_said_of_the_times_than_what_was_seen() -> None:
     """CPU decides the case, so an unchanged one may have a time that is not known to be unchanged."""
     run = run_of([Measured(KEEPALIVE, pairs=16)])

@@ -162,9 +162,10 @@ class MeasureLog:
 
 def _one_launch(launch: Launch) -> str:
     figures = launch_metrics(launch)
-    name, words = ("time_per_request", "per request")
+    unit = "call" if launch.program else "request"
+    name, words = ("time_per_request", f"per {unit}")
     if isinstance(figures[name], Missing):  # in an open loop it would be the rate
-        name, words = ("latency_p99", "for 99 of 100 requests")
+        name, words = ("latency_p99", f"for 99 of 100 {unit}s")
     value = format_value(figures[name], METRICS[name].unit)
     return f"{launch.case} launch {launch.number}: {value} {words}"
 

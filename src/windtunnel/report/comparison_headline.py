@@ -66,6 +66,8 @@ def _of(total: int, name: str, cases: Sequence[CaseResult]) -> str:
         return f"the only case {_does(name, cases)}"
     if total == len(cases) and name == "unmeasured":
         return f"none of the {total:,} cases was measured"
+    if total == len(cases) and name == "inconclusive":
+        return "neither case could be told" if total == 2 else f"none of the {total:,} cases could be told"
     if total == len(cases):
         return f"{'both' if total == 2 else f'all {total:,}'} cases {_does(name, cases)}"
     return f"{len(cases):,} of {total:,} cases {_does(name, cases)}"
