@@ -1,8 +1,9 @@
 """How tests are shared out where several processes run them (`pytest -n`, of pytest-xdist).
 
 Tests that need no container engine go to whichever process is free, a module at a time: its fixtures are made once.
-What builds images or starts engines is a lot for one process, and all that measures is another, which comes last:
-containers are loaded where little else is going on.
+What builds images, what starts engines, and what loads containers without a look at the figures are lots for one
+process each, which are long and come first. All that measures to tell one commit from another is the lot that comes
+last, when little else is going on.
 """
 
 from __future__ import annotations
@@ -20,8 +21,16 @@ MEASURING = "measuring"
 FIRST = {
     "images": ("tests/build/", "tests/init/", "tests/adapters/test_imagestore.py", "tests/test_tools.py"),
     "engines": ("tests/test_base_images.py", "tests/test_docker_engine.py", "tests/test_second_engine.py"),
+    "servers": (
+        "tests/cli/",
+        "tests/faults/",
+        "tests/launch/",
+        "tests/load/",
+        "tests/targets/",
+        "tests/test_starlet.py",
+    ),
 }
-"""Lots that need an engine and measure nothing. They are long, so they begin first."""
+"""Lots that need an engine and look at no figure. They are long, so they begin first."""
 
 _TOP = Path(__file__).resolve().parent.parent
 
