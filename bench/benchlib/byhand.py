@@ -6,16 +6,18 @@ what is run by hand has as many requests and connections as windtunnel's slice, 
 generator has. What a long load by hand says is in rows of its own: that ratio is the price of short slices, and no
 fault of the measuring. So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
 
-In each round every load is made, a short one several times, in an order that is drawn anew; so a ratio is of two
-figures that were seen within seconds of each other. A launch counts once, with the median of its rounds.
+Two loads that are set against each other are made in turn, one right after the other, and change places each time; so
+a ratio is of figures that were seen within seconds of each other. What is run by hand waits a moment first: `docker
+exec` itself keeps both processors busy for as long as a short load lasts. A launch counts once, with the estimate of
+Hodges and Lehmann of its ratios.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import random
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -23,12 +25,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchlib.tables import place, table
 from windtunnel.adapters.owner import new_id, owner_token
 from windtunnel.adapters.project import open_project
 from windtunnel.adapters.signals import graceful_signals
-from windtunnel.compare.estimate import Sample
+from windtunnel.compare.estimate import Sample, hodges_lehmann
 from windtunnel.declare.cases import discover
 from windtunnel.errors import EngineError, Interrupted, WindtunnelError
 from windtunnel.launch.launch import SIDECAR_LIMITS, LaunchContext, Running, launched
@@ -38,13 +41,13 @@ from windtunnel.ports import ContainerSpec
 from windtunnel.sample.sizing import measure_sizes
 from windtunnel.units import Unit, format_value
 
-__all__ = ["Figures", "Pair", "main", "printed_rate", "ratios_table"]
+__all__ = ["PAIRS", "Figures", "Pair", "Turns", "main", "printed_rate", "ratios_table"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _GENERATORS = ("h2load", "wrk", "ab")
 _LONG = " long"
-_REPEATED = 4
-"""How often a short load is made in a round: it lasts 80 ms, where wrk takes a second."""
+_SETTLED = "0.3"
+"""Seconds before a load by hand begins, in the container that it is made in."""
 
 _TARGET = 0.03
 _CONFIDENCE = 0.95
@@ -57,8 +60,8 @@ _RATES = {
 }
 """What a person reads of each tool's report. windtunnel's own parsers have no part in it."""
 
-Figures = Mapping[str, float]
-"""Requests per second in one round: by "windtunnel TOOL", "TOOL", and "TOOL long"."""
+Figures = tuple[float, float]
+"""Requests per second by windtunnel and by hand, one right after the other."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +72,28 @@ class Pair:
     hand: str
     kind: str
 
-    def log_ratio(self, rounds: Sequence[Figures]) -> float:
-        """Of a launch: the median over its rounds."""
-        return statistics.median(math.log(one[f"windtunnel {self.ours}"] / one[self.hand]) for one in rounds)
+    @property
+    def long(self) -> bool:
+        """Whether one of the two is a load that takes seconds."""
+        return _LONG in self.ours + self.hand
+
+    def log_ratio(self, turns: Sequence[Figures]) -> float:
+        """Of a launch, from all its turns."""
+        return hodges_lehmann([math.log(ours / hand) for ours, hand in turns])
 
 
 PAIRS = (
     *(Pair(tool, tool, "like with like") for tool in _GENERATORS),
-    Pair("h2load", "ab", "another tool"),
-    Pair("h2load", "wrk", "another tool"),
-    Pair("wrk", "ab", "another tool"),
+    *(Pair(tool + _LONG, tool + _LONG, "like with like") for tool in ("h2load", "ab")),
+    Pair("h2load" + _LONG, "ab" + _LONG, "another tool"),
+    Pair("h2load" + _LONG, "wrk", "another tool"),
+    Pair("wrk", "ab" + _LONG, "another tool"),
     Pair("h2load", "h2load" + _LONG, "a long load"),
     Pair("ab", "ab" + _LONG, "a long load"),
 )
+
+Turns = Mapping[Pair, Sequence[Figures]]
+"""What a launch gave: for each pair its turns."""
 
 
 def printed_rate(tool: str, text: str) -> float:
@@ -95,17 +107,17 @@ def printed_rate(tool: str, text: str) -> float:
 # ---------------- the table
 
 
-def ratios_table(found: Mapping[str, Sequence[Sequence[Figures]]]) -> str:
-    """A row for each pair of each kind of connection; `found` has the rounds of each launch by connection."""
+def ratios_table(found: Mapping[str, Sequence[Turns]]) -> str:
+    """A row for each pair of each kind of connection; `found` has the turns of each launch by connection."""
     heads = ("connection", "windtunnel", "by hand", "what it is", "by hand, requests/s", "ratio", "within 3 %")
     return table(heads, [_row(name, pair, launches) for name, launches in found.items() for pair in PAIRS])
 
 
-def _row(connection: str, pair: Pair, launches: Sequence[Sequence[Figures]]) -> list[str]:
-    sample = Sample([pair.log_ratio(rounds) for rounds in launches])
+def _row(connection: str, pair: Pair, launches: Sequence[Turns]) -> list[str]:
+    sample = Sample([pair.log_ratio(turns[pair]) for turns in launches])
     low, high = (math.exp(end) for end in sample.interval(_CONFIDENCE))
     middle = math.exp(sample.estimate)
-    rate = statistics.median(one[pair.hand] for rounds in launches for one in rounds)
+    rate = statistics.median(hand for turns in launches for _, hand in turns[pair])
     known = math.isfinite(high)
     interval = f" [{low:.3f}, {high:.3f}]" if known else " (too few launches for an interval)"
     return [
@@ -134,7 +146,7 @@ class _Asked:
     """How much of it; `requests` None for the size that windtunnel finds itself, `long` requests of a long load."""
 
     launches: int
-    rounds: int
+    turns: int
     requests: int | None
     long: int
 
@@ -146,18 +158,24 @@ class _Bench:
     running: Running
     shell: str
     size: int
+    long: int
 
-    def ours(self, tool: str) -> float:
+    def _requests(self, load: str) -> int:
+        return self.long if load.endswith(_LONG) else self.size
+
+    def ours(self, load: str) -> float:
         """A slice that windtunnel makes, as its reports tell it. Raises InvalidLoad."""
-        case = self.running.case
+        case: Case = self.running.case
+        tool: Any = load.removesuffix(_LONG)
         other = replace(self.running, case=replace(case, workload=replace(case.workload, generator=tool)))
-        seen = other.load(SliceRequest("load", self.size, case.workload.concurrency, _DEADLINE))
+        seen = other.load(SliceRequest("load", self._requests(load), case.workload.concurrency, _DEADLINE))
         if seen.invalid or not isinstance(seen.wall, float):
             raise other.failure(seen)
         return seen.requests / seen.wall
 
-    def by_hand(self, tool: str, requests: int) -> float:
+    def by_hand(self, load: str) -> float:
         """The same by hand: `docker exec`, and the figure that the tool prints."""
+        tool, requests = load.removesuffix(_LONG), self._requests(load)
         work, port = self.running.case.workload, self.running.resolved.port
         url = f"http://127.0.0.1:{port}{work.path}"
         many = ["-c", str(work.concurrency)]
@@ -167,20 +185,19 @@ class _Bench:
             "h2load": ["h2load", "--h1", "-t", "1", "-n", str(requests), *many, *close, url],
             "wrk": ["wrk", "-t", "1", "-d", "1s", *many, *close, url],
         }
-        return printed_rate(tool, _output(["docker", "exec", self.shell, *commands[tool]]))
+        command = ["sh", "-c", f"sleep {_SETTLED}; exec {shlex.join(commands[tool])}"]
+        return printed_rate(tool, _output(["docker", "exec", self.shell, *command]))
 
-    def round(self, long: int, chance: random.Random) -> Figures:
-        """Every load, in any order; of a short one the rate over all times that it was made."""
-        loads = {f"windtunnel {tool}": (self.ours, (tool,)) for tool in _GENERATORS}
-        loads |= {tool: (self.by_hand, (tool, self.size)) for tool in _GENERATORS}
-        loads |= {tool + _LONG: (self.by_hand, (tool, long)) for tool in ("h2load", "ab")}
-        order = [name for name in loads for _ in range(1 if "wrk" in name or _LONG in name else _REPEATED)]
-        chance.shuffle(order)
-        seen: dict[str, list[float]] = {name: [] for name in loads}
-        for name in order:
-            load, arguments = loads[name]
-            seen[name].append(load(*arguments))
-        return {name: statistics.harmonic_mean(rates) for name, rates in seen.items()}
+    def turns(self, pair: Pair, count: int) -> Sequence[Figures]:
+        """The two of a pair in turn, the first of them last the next time."""
+        found: list[Figures] = []
+        for number in range(count):
+            if number % 2:
+                hand = self.by_hand(pair.hand)
+                found.append((self.ours(pair.ours), hand))
+            else:
+                found.append((self.ours(pair.ours), self.by_hand(pair.hand)))
+        return found
 
 
 def _output(command: Sequence[str]) -> str:
@@ -211,28 +228,28 @@ def _shell(running: Running) -> Iterator[str]:
         context.engine.remove(identifier)
 
 
-def _launch(context: LaunchContext, case: Case, resolved: ResolvedLaunch, asked: _Asked, seed: str) -> list[Figures]:
-    """The rounds of one launch, and one before them that does not count."""
-    chance = random.Random(seed)  # noqa: S311
+def _launch(context: LaunchContext, case: Case, resolved: ResolvedLaunch, asked: _Asked, name: str) -> Turns:
+    """The turns of one launch, two where a load is long; with each tool one before them that does not count."""
     with launched(context, case, resolved) as running, _shell(running) as shell:
         size = asked.requests or measure_sizes(running, LaunchPlan()).load
-        bench = _Bench(running, shell, size)
-        bench.round(asked.long, chance)
-        _tell(f"{case.id} {seed}: slices of {size:,} requests")
-        return [bench.round(asked.long, chance) for _ in range(asked.rounds)]
+        bench = _Bench(running, shell, size, asked.long)
+        _tell(f"{case.id} {name}: slices of {size:,} requests")
+        for pair in PAIRS[: len(_GENERATORS)]:
+            bench.turns(pair, 1)
+        return {pair: bench.turns(pair, 2 if pair.long else asked.turns) for pair in PAIRS}
 
 
-def _measure(perl: str, asked: _Asked) -> Mapping[str, Sequence[Sequence[Figures]]]:
+def _measure(perl: str, asked: _Asked) -> Mapping[str, Sequence[Turns]]:
     """Both kinds of connection take turns, launch by launch."""
     project = open_project(_ROOT, tell=_tell)
     cases, _ = project.select(discover(project.suite, [rf"^psgi\.Starlet\({re.escape(perl)}, (close|keepalive)\)\Z"]))
     resolved = {case.id: project.resolve(case) for case in cases}
-    found: dict[str, list[list[Figures]]] = {dict(case.params)["connection"]: [] for case in cases}
+    found: dict[str, list[Turns]] = {dict(case.params)["connection"]: [] for case in cases}
     with project.measuring(new_id(), owner_token(), None, _tell) as context:
         for number in range(1, asked.launches + 1):
             for case in cases:
-                rounds = _launch(context, case, resolved[case.id], asked, f"launch {number}")
-                found[dict(case.params)["connection"]].append(rounds)
+                turns = _launch(context, case, resolved[case.id], asked, f"launch {number}")
+                found[dict(case.params)["connection"]].append(turns)
     return found
 
 
@@ -243,14 +260,14 @@ def main() -> None:
     )
     parser.add_argument("--perl", default="5.40", help="which Starlet [default: %(default)s]")
     parser.add_argument("--launches", type=int, default=8, help="of each kind of connection [default: %(default)s]")
-    parser.add_argument("--rounds", type=int, default=6, help="in each launch [default: %(default)s]")
+    parser.add_argument("--turns", type=int, default=8, help="of a pair in a launch [default: %(default)s]")
     parser.add_argument("--requests", type=int, help="of a slice [default: as many as windtunnel finds]")
-    parser.add_argument("--long", type=int, default=40_000, help="requests of a long load [default: %(default)s]")
+    parser.add_argument("--long", type=int, default=20_000, help="requests of a long load [default: %(default)s]")
     parser.add_argument("--page", type=Path, help="put the table into this page, too")
     options = parser.parse_args()
     try:
         with graceful_signals(_tell):
-            asked = _Asked(options.launches, options.rounds, options.requests, options.long)
+            asked = _Asked(options.launches, options.turns, options.requests, options.long)
             text = ratios_table(_measure(options.perl, asked))
     except (WindtunnelError, Interrupted) as error:
         _tell(f"bench/byhand: {error}\n{error.detail}".rstrip())

@@ -7,23 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from benchlib.byhand import PAIRS, Figures, printed_rate, ratios_table
+from benchlib.byhand import PAIRS, Turns, printed_rate, ratios_table
 
 from commands import run
 from windtunnel.errors import EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "data" / "load"
-NAMES = {name for pair in PAIRS for name in (f"windtunnel {pair.ours}", pair.hand)}
 
 
-def _launches(count: int, **by_name: float) -> Sequence[Sequence[Figures]]:
+def _launches(count: int, **by_name: float) -> Sequence[Turns]:
     """All loads at 1,000 requests per second but those that are named, with some noise that ratios do not see."""
-    factors = {name: by_name.get(name.replace(" ", "_"), 1.0) for name in NAMES}
-    return [
-        [{name: 1000 * factor * (1 + drift / 50) for name, factor in factors.items()} for drift in range(3)]
-        for _ in range(count)
-    ]
+
+    def rate(name: str, drift: int) -> float:
+        return 1000 * by_name.get(name.replace(" ", "_"), 1.0) * (1 + drift / 50)
+
+    turns = {
+        pair: [(rate(f"windtunnel {pair.ours}", drift), rate(pair.hand, drift)) for drift in range(3)]
+        for pair in PAIRS
+    }
+    return [turns] * count
 
 
 def _rows(text: str) -> dict[tuple[str, str, str], list[str]]:
