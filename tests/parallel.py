@@ -2,8 +2,8 @@
 
 Tests that need no container engine go to whichever process is free, a module at a time: its fixtures are made once.
 What builds images, what starts engines, and what loads containers without a look at the figures are lots for one
-process each, which are long and come first. All that measures to tell one commit from another is the lot that comes
-last, when little else is going on.
+process each, which are long and come first. What measures to tell one commit from another comes last, when little else
+is going on: two lots, one for the comparisons themselves and one for asv and the action.
 """
 
 from __future__ import annotations
@@ -17,20 +17,16 @@ import pytest
 __all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]
 
 MARK = "engine"
-MEASURING = "measuring"
-FIRST = {
+LOTS = {
     "images": ("tests/build/", "tests/init/", "tests/adapters/test_imagestore.py", "tests/test_tools.py"),
     "engines": ("tests/test_base_images.py", "tests/test_docker_engine.py", "tests/test_second_engine.py"),
-    "servers": (
-        "tests/cli/",
-        "tests/faults/",
-        "tests/launch/",
-        "tests/load/",
-        "tests/targets/",
-        "tests/test_starlet.py",
-    ),
+    "comparing": ("tests/calibrate/", "tests/comparing/", "tests/examples/", "tests/history/"),
+    "asv and action": ("tests/asv/", "tests/action/"),
 }
-"""Lots that need an engine and look at no figure. They are long, so they begin first."""
+"""Where the files of each are; files with the mark that are in none of these places are "servers"."""
+
+SERVERS = "servers"
+LAST = ("comparing", "asv and action")
 
 _TOP = Path(__file__).resolve().parent.parent
 
@@ -43,7 +39,7 @@ def lot(file: str) -> str:
     """
     if f"pytest.mark.{MARK}" not in (_TOP / file).read_text("utf-8"):
         return file
-    return next((name for name, places in FIRST.items() if file.startswith(places)), MEASURING)
+    return next((name for name, places in LOTS.items() if file.startswith(places)), SERVERS)
 
 
 def _lot_of(node: str) -> str:
@@ -52,7 +48,7 @@ def _lot_of(node: str) -> str:
 
 def _turn(item: pytest.Item) -> int:
     name = _lot_of(item.nodeid)
-    return 0 if name in FIRST else 2 if name == MEASURING else 1
+    return 2 if name in LAST else 0 if name in {SERVERS, *LOTS} else 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -68,7 +68,7 @@ def test_shards_are_all_of_it_together(slow: Commits) -> None:
     merged = read_run(whole)
     assert {case.id for case in merged.header.cases} == {"tiny.Page(2)", "tiny.Page(4)"}
     assert len(merged.launches) == sum(len(part.launches) for part in parts)
-    slow.run("show", whole).expect(0, "Both cases could not be told", r"tiny\.Page\(2\)", r"tiny\.Page\(4\)")
+    slow.run("show", whole).expect(0, "Neither case could be told", r"tiny\.Page\(2\)", r"tiny\.Page\(4\)")
 
 
 def test_an_empty_shard_says_so(same: Commits) -> None:
