@@ -2,8 +2,8 @@
 
 Tests that need no container engine go to whichever process is free, a module at a time: its fixtures are made once.
 What builds images, what starts engines, and what loads containers without a look at the figures are lots for one
-process each, which are long and come first. What measures to tell one commit from another comes last, when little else
-is going on: two lots, one for the comparisons themselves and one for asv and the action.
+process each, which are long and come first. What measures to tell one commit from another comes last, when little
+else is going on: two lots, one for the comparisons themselves and one for asv and the action.
 """
 
 from __future__ import annotations
