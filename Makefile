@@ -6,9 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATUS := build/pytest.status
 
-# Three processes share the tests out, on two cores too, since much of it is waiting: see tests/parallel.py.
-# One alone: PYTEST_ARGS="-n 0".
-XDIST := -n 3
+# Several processes share the tests out, see tests/parallel.py. One alone: PYTEST_ARGS="-n 0".
+XDIST := -n auto --maxprocesses 4
 
 export PYTHON
 # Where it is set, each of the thousand programs that tests start would compile all of windtunnel anew.

@@ -2,8 +2,8 @@
 
 Tests that need no container engine go to whichever process is free, a module at a time: its fixtures are made once.
 What builds images, what starts engines, and what loads containers without a look at the figures are lots for one
-process each, which are long and come first. What measures to tell one commit from another comes last, when little
-else is going on: two lots, one for the comparisons themselves and one for asv and the action.
+process each, which are long and come first. What measures to tell one commit from another is the lot that comes last,
+when little else is going on.
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ MARK = "engine"
 LOTS = {
     "images": ("tests/build/", "tests/init/", "tests/adapters/test_imagestore.py", "tests/test_tools.py"),
     "engines": ("tests/test_base_images.py", "tests/test_docker_engine.py", "tests/test_second_engine.py"),
-    "comparing": ("tests/calibrate/", "tests/comparing/", "tests/examples/", "tests/history/"),
-    "asv and action": ("tests/asv/", "tests/action/"),
+    "measuring": (
+        "tests/action/",
+        "tests/asv/",
+        "tests/calibrate/",
+        "tests/comparing/",
+        "tests/examples/",
+        "tests/history/",
+    ),
 }
 """Where the files of each are; files with the mark that are in none of these places are "servers"."""
 
 SERVERS = "servers"
-LAST = ("comparing", "asv and action")
+LAST = "measuring"
 
 _TOP = Path(__file__).resolve().parent.parent
 
@@ -48,7 +54,7 @@ def _lot_of(node: str) -> str:
 
 def _turn(item: pytest.Item) -> int:
     name = _lot_of(item.nodeid)
-    return 2 if name in LAST else 0 if name in {SERVERS, *LOTS} else 1
+    return 2 if name == LAST else 0 if name in {SERVERS, *LOTS} else 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

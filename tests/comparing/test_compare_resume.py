@@ -89,7 +89,7 @@ def assert_loaded_in_turn(run: Run, case: str, number: int) -> None:
 
 
 def test_killed_and_resumed(slow: Commits) -> None:
-    with slow.command("compare", "HEAD~1", "HEAD", "--budget", "18") as command:
+    with slow.command("compare", "HEAD~1", "HEAD", "--budget", "30") as command:
         command.until(lambda: slow.launches() >= 5, "two pairs are recorded")
         command.signal(signal.SIGKILL)
         assert command.wait().code == -9
@@ -127,7 +127,7 @@ def test_a_complete_run_has_nothing_left_to_measure(slower: Compared) -> None:
 def test_a_working_tree_that_has_changed_is_another_comparison(slow: Commits) -> None:
     slow.heavy()
     slow.write({SETTINGS: SLOW + "# and more\n"})
-    with slow.command("compare", "--worktree", "--bench", r"\(2\)", "--batch", "1", "--budget", "10") as command:
+    with slow.command("compare", "--worktree", "--bench", r"\(2\)", "--batch", "1", "--budget", "30") as command:
         command.until(lambda: slow.launches() >= 2, "a pair is recorded")
         command.until_loading()
         command.signal(signal.SIGINT)
