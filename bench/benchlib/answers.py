@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -160,7 +161,12 @@ def told(question: Question, run: Run) -> str:
     parts = [claims_table(question, found)] if question.claims else []
     for board in found:
         parts += [_title(board), _matrix(board), *_left_out(board)]
-    return "\n".join([*parts, _origin(question, run, found)])
+    return _whole("\n".join([*parts, _origin(question, run, found)]))
+
+
+def _whole(text: str) -> str:
+    """Percentages and intervals that no cell of a table tears apart."""
+    return re.sub(r"(?<=\d) (?=%)|(?<=[\d.],) (?=[-+\d.]+\])", "\N{NO-BREAK SPACE}", text)
 
 
 def _title(board: Board) -> str:
@@ -221,7 +227,7 @@ def pairs_table(question: Question, run: Run) -> str:
         for board, unpaired in zip(question.boards(run), question.boards(alone), strict=True)
         for step, other in zip(board.steps, unpaired.steps, strict=True)
     ]
-    return table(heads, rows)
+    return _whole(table(heads, rows))
 
 
 def _width(one: Between) -> float:
