@@ -163,12 +163,10 @@ class Measurement:
         self._size(group)
         loads = {one: self._load_of(one, group) for one in group.fine()}
         turns = turn_order(group.members, f"{self.seed}/{group.name}/{group.number}/turns")
-        for turn in range(max((len(load.warmup) for load in loads.values()), default=0)):
-            for one in group.fine(next(turns)):
-                one.load("warmup", loads[one].warmup[turn : turn + 1])
-        for turn in range(max((len(load.slices) for load in loads.values()), default=0)):
-            for one in group.fine(next(turns)):
-                one.load("slices", loads[one].slices[turn : turn + 1])
+        for phase in ("warmup", "slices"):
+            for turn in range(max((len(load[phase]) for load in loads.values()), default=0)):
+                for one in group.fine(next(turns)):
+                    one.load(phase, loads[one][phase][turn : turn + 1])
         for one in group.fine():
             one.attempt("stop", one.end)
 
@@ -192,22 +190,17 @@ class Measurement:
     def _plan(self, case: Case) -> LaunchPlan:
         return self.plans.get(case.id, self.plan)
 
-    def _load_of(self, one: _Loaded, group: _Group) -> _Load:
-        """What is asked of a launch, in order; those of a group whose plans are alike get the same order."""
+    def _load_of(self, one: _Loaded, group: _Group) -> Mapping[str, tuple[SliceRequest, ...]]:
+        """What is asked of a launch, by phase; those of a group whose plans are alike get the same order."""
         case = one.job.case
         sizes = self.sizes[case.id]
         plan = adapted(self._plan(case), sizes)
         roles = slice_order(plan, f"{self.seed}/{group.name}/{group.number}")
         warmup = replace(_request("load", sizes, case, plan), role="warmup")
-        return _Load((warmup,) * plan.warmup, tuple(_request(role, sizes, case, plan) for role in roles))
-
-
-@dataclass(frozen=True)
-class _Load:
-    """The slices that a launch gets."""
-
-    warmup: tuple[SliceRequest, ...]
-    slices: tuple[SliceRequest, ...]
+        return {
+            "warmup": (warmup,) * plan.warmup,
+            "slices": tuple(_request(role, sizes, case, plan) for role in roles),
+        }
 
 
 @dataclass(frozen=True)
