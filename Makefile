@@ -14,7 +14,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine images wheels demo test test-all test-fast lint site clean
+.PHONY: help install engine images ready wheels demo test test-all test-fast lint site clean
 
 help: ## list the targets
 	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,17 +35,21 @@ engine: ## a container engine where none answers (as root on Debian or Ubuntu)
 images: engine ## the Debian base images: pulled, or built where there is no registry
 	@tools/base-images
 
+# What several targets need: pip and debootstrap do not wait for each other.
+ready:
+	@$(MAKE) --silent --no-print-directory -j 2 install images
+
 wheels: install engine ## the published releases that some targets want, each a small image; fetched with pip
 	@$(BIN)/python tools/wheels.py
 
-demo: install images ## see it work: a planted slowdown is found, and nothing else
+demo: ready ## see it work: a planted slowdown is found, and nothing else
 	@PATH="$(CURDIR)/$(BIN):$$PATH" tools/demo
 
-test: install images ## the tests, one of each kind; PYTEST_ARGS="..." is handed to pytest
+test: ready ## the tests, one of each kind; PYTEST_ARGS="..." is handed to pytest
 	@mkdir -p build && rm -f $(STATUS)
 	@$(BIN)/pytest $(XDIST) -m "not nightly" $(PYTEST_ARGS); status=$$?; echo $$status >$(STATUS); exit $$status
 
-test-all: install images wheels ## every test: all targets and versions, and other random examples each time
+test-all: ready wheels ## every test: all targets and versions, and other random examples each time
 	@$(BIN)/pytest $(XDIST) --hypothesis-profile=search $(PYTEST_ARGS)
 
 test-fast: install ## the tests that need no container engine

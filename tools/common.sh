@@ -54,10 +54,12 @@ apt_install() {
     local log status=0
     log=$(mktemp)
     # An unreachable third-party source must not stop us: whether the packages can be had is what counts.
+    # Two of our scripts may need packages at the same time, and apt-get update does not wait for another one.
     {
+        ! has flock || flock -w 300 8
         apt-get -o DPkg::Lock::Timeout=300 update || true
         DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
-    } >"$log" 2>&1 </dev/null || status=$?
+    } >"$log" 2>&1 </dev/null 8>"$(lock_file apt)" || status=$?
     [ "$status" = 0 ] || tail -n 15 "$log" >&2
     rm -f "$log"
     return "$status"

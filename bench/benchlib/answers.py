@@ -1,4 +1,4 @@
-"""`bench/answers`: what windtunnel's own suite says of the questions that five old posts asked.
+"""`bench/answers`: what windtunnel's own suite says of the questions that five old posts asked, and of releases.
 
 Every figure comes from run files that are kept in bench/answered, so that anyone can make the tables again. What
 the posts found is in bench/questions.json: requests (or calls) a second of the faster and of the slower side, and who
@@ -28,8 +28,8 @@ from windtunnel.sample.runfile import Run, read_run
 
 __all__ = [
     "KEPT",
-    "PAGE",
     "PAIRS",
+    "SITE",
     "Claim",
     "Question",
     "agreement",
@@ -43,10 +43,14 @@ __all__ = [
 
 _BENCH = Path(__file__).resolve().parent.parent
 KEPT = _BENCH / "answered"
-PAGE = _BENCH.parent / "site" / "answers.md"
-PAIRS = _BENCH.parent / "site" / "design" / "versus.md"
+SITE = _BENCH.parent / "site"
+PAIRS = SITE / "design" / "versus.md"
 QUESTIONS = _BENCH / "questions.json"
 _METRIC = "time_per_request"
+_LEGEND = {
+    False: "A cell says how much faster the row is than the column.",
+    True: "A cell says how much faster the row is than the one before it, or than the first.",
+}
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,24 @@ class Claim:
 
 @dataclass(frozen=True)
 class Question:
-    """A part of the page: a parameter of a benchmark class, the run that has it, and what was claimed of it."""
+    """A part of a page: a parameter of a benchmark class, the run that has it, and what was claimed of it.
+
+    Attributes:
+        name: what its place in the page is called.
+        run: the name of the run file in bench/answered.
+        benchmark, by: the class and its parameter.
+        claims: what is set against the run; none for a question that no post asked.
+        page: where it is answered.
+        in_order: its values have an order: each is set against the one before and the first, not all against all.
+    """
 
     name: str
     run: str
     benchmark: str
     by: str
     claims: tuple[Claim, ...]
+    page: Path
+    in_order: bool = False
 
     def boards(self, run: Run) -> tuple[Board, ...]:
         """The matrices of the parameter. Raises ConfigError where the run has none."""
@@ -87,9 +102,17 @@ class Question:
 
 
 def read_questions(path: Path = QUESTIONS) -> tuple[Question, ...]:
-    """All questions, in the order of the page."""
+    """All questions, in the order of the pages."""
     return tuple(
-        Question(one["name"], one["run"], one["benchmark"], one["by"], tuple(map(_claim, one["claims"])))
+        Question(
+            one["name"],
+            one["run"],
+            one["benchmark"],
+            one["by"],
+            tuple(map(_claim, one.get("claims", ()))),
+            SITE / one.get("page", "answers.md"),
+            one.get("in_order", False),
+        )
         for one in json.loads(path.read_text("utf-8"))
     )
 
@@ -156,11 +179,11 @@ def _times(one: Between) -> str:
 
 
 def told(question: Question, run: Run) -> str:
-    """All that the page has between the marks of this question: the claims, each matrix, and where it is from."""
+    """All that the page has between the marks of this question: the claims, each table, and where it is from."""
     found = question.boards(run)
     parts = [claims_table(question, found)] if question.claims else []
     for board in found:
-        parts += [_title(board), _matrix(board), *_left_out(board)]
+        parts += [_title(board), _ladder(board) if question.in_order else _matrix(board), *_left_out(board)]
     return _whole("\n".join([*parts, _origin(question, run, found)]))
 
 
@@ -178,6 +201,18 @@ def _matrix(board: Board) -> str:
     return table(head, rows)
 
 
+def _ladder(board: Board) -> str:
+    """A row for each value, in their order: against the one before it, and against the first."""
+    rows = {row.contender.name: row for row in board.matrix.rows}
+    columns = {name: place for place, name in enumerate(rows)}
+    names = [one.name for one in board.contenders if one.name in rows]
+    table_rows = [
+        [name, rows[name].rate, *(cell_words(rows[name].cells[columns[other]]) for other in (before, names[0]))]
+        for before, name in zip([names[0], *names], names, strict=False)
+    ]
+    return table((board.by, board.matrix.first, "than the one before", "than the first"), table_rows)
+
+
 def _left_out(board: Board) -> Iterator[str]:
     if board.unmeasured:
         yield "".join(f"Not measured: {name}: {why}.\n" for name, why in board.unmeasured.items())
@@ -190,7 +225,7 @@ def _origin(question: Question, run: Run, found: Sequence[Board]) -> str:
     counts = " to ".join(dict.fromkeys(str(one) for one in (launches[0], launches[-1])))
     command = shlex.join(["windtunnel", *_arguments(run.header.command)])
     return (
-        f"A cell says how much faster the row is than the column. {counts} launches each, {run.header.created[:10]}, "
+        f"{_LEGEND[question.in_order]} {counts} launches each, {run.header.created[:10]}, "
         f"{_machine(run.header.host)}: `{command}`; again from what was kept: "
         f"`windtunnel versus {question.benchmark} --by {question.by} --from {question.run}.jsonl`.\n"
     )
@@ -264,7 +299,7 @@ def _tables() -> Iterator[tuple[Path, str, str]]:
     """Every table, with its page and its place there."""
     questions = read_questions()
     for question in questions:
-        yield PAGE, question.name, told(question, kept(question))
+        yield question.page, question.name, told(question, kept(question))
     yield PAIRS, "pairs", pairs_table(questions[0], kept(questions[0]))
 
 

@@ -15,7 +15,8 @@ from scratch import as_forge_has_it, scratch_repository
 from windtunnel.publish.artifacts import RUN_FILE
 from windtunnel.sample.runfile import read_run
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+# test_record_engine.py has the same push in `make test`, without act
+pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.nightly]
 
 WORKFLOW = ".github/workflows/record.yml"
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from benchlib.answers import (
     KEPT,
-    PAGE,
     PAIRS,
     Claim,
     Question,
@@ -37,7 +36,7 @@ def _placed(page: Path, name: str) -> str:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_page_has_what_the_kept_run_says(name: str) -> None:
     question = QUESTIONS[name]
-    assert _placed(PAGE, name) == told(question, kept(question)).strip()
+    assert _placed(question.page, name) == told(question, kept(question)).strip()
 
 
 def test_pairs_say_more_than_the_same_launches_without() -> None:

@@ -41,6 +41,7 @@ def test_a_replay_says_what_each_commit_would_have_been_told(project: Project) -
     assert "pairs" not in again.stderr  # nothing was measured
 
 
+@pytest.mark.nightly
 def test_a_bisection_finds_the_slow_commit(project: Project) -> None:
     names = project.repository.names
     before = project.repository.state()

@@ -19,8 +19,8 @@ from windtunnel.ports import BuildRequest
 
 # to build an image takes a while; what is particular to these is in another image as well
 COVERED = ("python factory", "python framework user", "python scripts", "python setup.cfg", "perl middleware")
-ALWAYS = ("python application", "perl extension")
-"""One that serves and one that is compiled, one of each language; `make test-all` builds the others too."""
+ALWAYS = ("python application",)
+"""`make test-all` builds the others too."""
 
 
 @pytest.fixture
@@ -66,6 +66,7 @@ def test_the_image_builds_and_serves(make: Make, built: Callable[[Context], str]
 
 @pytest.mark.engine
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_its_own_dockerfile_builds_and_serves_as_it_is(make: Make, built: Callable[[Context], str]) -> None:
     plain = OWN_DOCKERFILE.replace("# syntax=docker/dockerfile:1\n", "")  # a frontend would have to be pulled
     suite = suite_in(make({**PROJECTS["docker"], "Dockerfile": plain}))
@@ -76,6 +77,7 @@ def test_its_own_dockerfile_builds_and_serves_as_it_is(make: Make, built: Callab
 
 @pytest.mark.engine
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_installed_is_the_commits_own(make: Make, built: Callable[[Context], str]) -> None:
     """Debian has a Flask of its own, and the dependencies of this project pull it in."""
     top = make({"pyproject.toml": pyproject("flask", "werkzeug"), "flask/__init__.py": "class Flask: mine = 1\n"})
