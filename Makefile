@@ -6,8 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATUS := build/pytest.status
 
-# Several processes share the tests out, see tests/parallel.py. One alone: PYTEST_ARGS="-n 0".
-XDIST := -n auto --maxprocesses 4
+# Several processes share the tests out, see tests/parallel.py. One alone: PYTEST_ARGS="-n 0". Three also on two cores:
+# half of what a test takes is waiting for an engine.
+XDIST := -n 3
 
 export PYTHON
 # Where it is set, each of the thousand programs that tests start would compile all of windtunnel anew.

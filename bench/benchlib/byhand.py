@@ -7,9 +7,9 @@ generator has. What a long load by hand says is in rows of its own: that ratio i
 fault of the measuring. So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
 
 Two loads that are set against each other are made in turn, one right after the other, and change places each time; so
-a ratio is of figures that were seen within seconds of each other. What is run by hand waits a moment first: `docker
-exec` itself keeps both processors busy for as long as a short load lasts. A launch counts once, with the estimate of
-Hodges and Lehmann of its ratios.
+a ratio is of figures that were seen within seconds of each other. "By hand" is a shell that stays open in a container
+beside the target: `docker exec` itself keeps both processors busy for longer than a short load lasts. A launch counts
+once, with the estimate of Hodges and Lehmann of its ratios.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,13 +42,16 @@ from windtunnel.ports import ContainerSpec
 from windtunnel.sample.sizing import measure_sizes
 from windtunnel.units import Unit, format_value
 
-__all__ = ["PAIRS", "Figures", "Pair", "Turns", "main", "printed_rate", "ratios_table"]
+__all__ = ["PAIRS", "Figures", "Pair", "Shell", "Turns", "main", "printed_rate", "ratios_table"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _GENERATORS = ("h2load", "wrk", "ab")
 _LONG = " long"
-_SETTLED = "0.3"
-"""Seconds before a load by hand begins, in the container that it is made in."""
+_SETTLED = 0.05
+"""Seconds before any load: the output of the one before has been passed on by then."""
+
+_SECONDS_EACH = 4
+"""Turns of a load that takes seconds; of the others there are as many as the command line says."""
 
 _TARGET = 0.03
 _CONFIDENCE = 0.95
@@ -74,8 +78,8 @@ class Pair:
 
     @property
     def long(self) -> bool:
-        """Whether one of the two is a load that takes seconds."""
-        return _LONG in self.ours + self.hand
+        """Whether one of the two is a load that takes a second or more, as each of wrk's does."""
+        return _LONG in self.ours + self.hand or "wrk" in (self.ours, self.hand)
 
     def log_ratio(self, turns: Sequence[Figures]) -> float:
         """Of a launch, from all its turns."""
@@ -153,10 +157,10 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Bench:
-    """A launch, the same with each generator, the container for what is done by hand, and the size of a slice."""
+    """A launch, the same with each generator, the shell for what is done by hand, and the size of a slice."""
 
     running: Running
-    shell: str
+    shell: Shell
     size: int
     long: int
 
@@ -167,6 +171,7 @@ class _Bench:
         """A slice that windtunnel makes, as its reports tell it. Raises InvalidLoad."""
         case: Case = self.running.case
         tool: Any = load.removesuffix(_LONG)
+        time.sleep(_SETTLED)
         other = replace(self.running, case=replace(case, workload=replace(case.workload, generator=tool)))
         seen = other.load(SliceRequest("load", self._requests(load), case.workload.concurrency, _DEADLINE))
         if seen.invalid or not isinstance(seen.wall, float):
@@ -174,7 +179,7 @@ class _Bench:
         return seen.requests / seen.wall
 
     def by_hand(self, load: str) -> float:
-        """The same by hand: `docker exec`, and the figure that the tool prints."""
+        """The same by hand: the figure that the tool prints."""
         tool, requests = load.removesuffix(_LONG), self._requests(load)
         work, port = self.running.case.workload, self.running.resolved.port
         url = f"http://127.0.0.1:{port}{work.path}"
@@ -185,8 +190,8 @@ class _Bench:
             "h2load": ["h2load", "--h1", "-t", "1", "-n", str(requests), *many, *close, url],
             "wrk": ["wrk", "-t", "1", "-d", "1s", *many, *close, url],
         }
-        command = ["sh", "-c", f"sleep {_SETTLED}; exec {shlex.join(commands[tool])}"]
-        return printed_rate(tool, _output(["docker", "exec", self.shell, *command]))
+        time.sleep(_SETTLED)
+        return printed_rate(tool, self.shell.run(commands[tool]))
 
     def turns(self, pair: Pair, count: int) -> Sequence[Figures]:
         """The two of a pair in turn, the first of them last the next time."""
@@ -200,16 +205,34 @@ class _Bench:
         return found
 
 
-def _output(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_DEADLINE)
-    if done.returncode:
-        raise EngineError(f"{' '.join(command)} ended with {done.returncode}", detail=done.stderr or done.stdout)
-    return done.stdout
+class Shell:
+    """A shell in a container, one command at a time."""
+
+    _END = "the command ended with "
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, command: Sequence[str]) -> str:
+        """What the command printed. Raises EngineError where it fails, takes too long, or the shell has ended."""
+        given, printed = self._process.stdin, self._process.stdout
+        assert given is not None and printed is not None
+        told = f"code=$?; echo; echo {shlex.quote(self._END)}$code"
+        given.write(f"timeout {_DEADLINE:.0f} {shlex.join(command)} 2>&1; {told}\n")
+        given.flush()
+        lines: list[str] = []
+        for line in printed:
+            if line.startswith(self._END):
+                if line != f"{self._END}0\n":
+                    raise EngineError(f"{shlex.join(command)}: {line.strip()}", detail="".join(lines))
+                return "".join(lines)
+            lines.append(line)
+        raise EngineError("the shell beside the target has ended", detail="".join(lines))
 
 
 @contextmanager
-def _shell(running: Running) -> Iterator[str]:
-    """A container beside the target in which tools are run by hand, where windtunnel's generator runs."""
+def _shell(running: Running) -> Iterator[Shell]:
+    """A shell beside the target in which tools are run by hand, where windtunnel's generator runs."""
     context = running.context
     spec = ContainerSpec(
         image=context.load_image,
@@ -223,20 +246,23 @@ def _shell(running: Running) -> Iterator[str]:
     identifier, _ = context.engine.create(spec)
     try:
         context.engine.start(identifier)
-        yield identifier
+        command = ["docker", "exec", "-i", identifier, "sh"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            yield Shell(process)
     finally:
         context.engine.remove(identifier)
 
 
 def _launch(context: LaunchContext, case: Case, resolved: ResolvedLaunch, asked: _Asked, name: str) -> Turns:
-    """The turns of one launch, two where a load is long; with each tool one before them that does not count."""
+    """The turns of one launch, fewer where a load takes seconds; with each tool one before that does not count."""
     with launched(context, case, resolved) as running, _shell(running) as shell:
         size = asked.requests or measure_sizes(running, LaunchPlan()).load
         bench = _Bench(running, shell, size, asked.long)
         _tell(f"{case.id} {name}: slices of {size:,} requests")
         for pair in PAIRS[: len(_GENERATORS)]:
             bench.turns(pair, 1)
-        return {pair: bench.turns(pair, 2 if pair.long else asked.turns) for pair in PAIRS}
+        few = min(_SECONDS_EACH, asked.turns)
+        return {pair: bench.turns(pair, few if pair.long else asked.turns) for pair in PAIRS}
 
 
 def _measure(perl: str, asked: _Asked) -> Mapping[str, Sequence[Turns]]:
@@ -260,9 +286,11 @@ def main() -> None:
     )
     parser.add_argument("--perl", default="5.40", help="which Starlet [default: %(default)s]")
     parser.add_argument("--launches", type=int, default=8, help="of each kind of connection [default: %(default)s]")
-    parser.add_argument("--turns", type=int, default=8, help="of a pair in a launch [default: %(default)s]")
+    parser.add_argument(
+        "--turns", type=int, default=16, help="of a pair of short loads in a launch [default: %(default)s]"
+    )
     parser.add_argument("--requests", type=int, help="of a slice [default: as many as windtunnel finds]")
-    parser.add_argument("--long", type=int, default=20_000, help="requests of a long load [default: %(default)s]")
+    parser.add_argument("--long", type=int, default=10_000, help="requests of a long load [default: %(default)s]")
     parser.add_argument("--page", type=Path, help="put the table into this page, too")
     options = parser.parse_args()
     try:

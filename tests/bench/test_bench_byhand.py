@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from benchlib.byhand import PAIRS, Turns, printed_rate, ratios_table
+from benchlib.byhand import PAIRS, Shell, Turns, printed_rate, ratios_table
 
 from commands import run
 from windtunnel.errors import EngineError
@@ -70,6 +71,29 @@ def test_launches_that_differ_leave_it_open() -> None:
 def test_too_few_launches_claim_nothing() -> None:
     cells = _rows(ratios_table({"close": _launches(2)}))["close", "ab", "ab"]
     assert cells[5:] == ["1.000 (too few launches for an interval)", "not known"]
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    with subprocess.Popen(["sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Shell(process)
+
+
+def test_a_shell_gives_what_each_command_printed_and_nothing_else(shell: Shell) -> None:
+    assert shell.run(["echo", "a b", "$HOME"]).strip() == "a b $HOME"
+    assert shell.run(["sh", "-c", "printf no-end-of-line >&2"]).strip() == "no-end-of-line"
+
+
+def test_a_command_that_fails_is_told_with_what_it_said_and_the_shell_goes_on(shell: Shell) -> None:
+    with pytest.raises(EngineError, match="ended with 3") as told:
+        shell.run(["sh", "-c", "echo why; exit 3"])
+    assert "why" in told.value.detail
+    assert shell.run(["echo", "next"]).strip() == "next"
+
+
+def test_a_shell_that_is_gone_is_told(shell: Shell) -> None:
+    with pytest.raises(EngineError, match="has ended"):
+        shell.run(["sh", "-c", "kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)"])
 
 
 def test_the_script_says_what_it_is_for() -> None:

@@ -70,7 +70,9 @@ def test_every_server_is_asked_for_on_every_python() -> None:
     axes = target().axes
     closed = {tuple(case.workload.axes.values()) for case in cases() if not case.workload.keepalive}
 
-    assert closed == set(product(set(axes["server"]) - {KEPT_ONLY}, axes["python"]))
+    # uvicorn 0.13 with httptools leaves open what the client wants closed
+    every = set(product(set(axes["server"]) - {KEPT_ONLY}, axes["python"]))
+    assert closed == every - {("uvicorn-httptools", "3.9")}
 
 
 def test_connections_are_kept_where_the_server_keeps_them() -> None:
