@@ -50,6 +50,7 @@ FAULTS = {
     "Length": ("invalid", "GET / gave a body of 128 bytes instead of 77", "xxxx"),
     "Server(deaf)": ("failed", r"did not answer 200 to GET / on port 8080 within 5 s .*nothing listens", "mode deaf"),
     "Server(mute)": ("failed", r"within 5 s \(last: .*no whole answer", "mode mute"),
+    "Server(sulks)": ("failed", r"within 5 s \(last: .*no whole answer.*; before that: 503\)", "mode sulks"),
     "Server(exits)": ("failed", r"faulty ended \(exit code 9\)", "no configuration, giving up"),
     "Server(nothing)": ("failed", r"exit code 127: its command was not found", "/no/such/program"),
     "Server(eats-at-start)": ("failed", rf"ended \({MEMORY}\)", "eating all memory"),

@@ -319,6 +319,7 @@ def _await(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunc
         return Missing("a client serves nothing")
     ready = resolved.ready
     deadline, step = time.monotonic() + ready.timeout, min(_READY_STEP, ready.timeout)
+    answered = ""
     while True:
         # In steps, so that a target that ends at once is not waited for to the deadline. A question that is open when
         # a step ends is waited for: a first answer may take longer than a step.
@@ -328,9 +329,12 @@ def _await(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunc
             return Missing("the engine tells no start time") if state.started is None else seen.at - state.started
         if not state.running or time.monotonic() >= deadline:
             break
+        answered = f"; before that: {seen.last}" if seen.last.isdigit() else answered
+    # The last question is often cut short by the deadline; what the server said before is the reason then.
+    last = seen.last if seen.last.isdigit() else seen.last + answered
     message = (
         f"{resolved.name} did not answer {ready.status} to GET {ready.path} on port {resolved.port} "
-        f"within {ready.timeout:g} s (last: {seen.last})"
+        f"within {ready.timeout:g} s (last: {last})"
     )
     raise LaunchFailed(_with_end(engine, target, resolved, message), detail=engine.logs(target))
 

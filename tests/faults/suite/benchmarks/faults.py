@@ -17,6 +17,7 @@ MODES = [
     "helper-eats",
     "eats-at-start",
     "mute",
+    "sulks",
     "stalls",
     "dribbles",
     "endless",

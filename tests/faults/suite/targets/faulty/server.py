@@ -12,6 +12,7 @@ import threading
 import time
 
 MODE = os.environ.get("MODE", "ok")
+STARTED = time.monotonic()
 BODY = b"x" * 128
 FROM = 40
 
@@ -90,8 +91,11 @@ def serve(connection: socket.socket) -> None:
                     return
                 waiting += data
             request, _, waiting = waiting.partition(b"\r\n\r\n")
-            if MODE == "mute":
+            if MODE == "mute" or (MODE == "sulks" and time.monotonic() > STARTED + 2.5):
                 time.sleep(3600)
+            if MODE == "sulks":
+                answer(connection, "503 Service Unavailable", BODY)
+                continue
             if MODE == "lazy" and all_requests.another() == 1:
                 time.sleep(1.3)
             if b" /load " not in request.split(b"\r\n")[0]:
