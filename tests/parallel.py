@@ -2,9 +2,9 @@
 
 Tests that need no container engine go to whichever process is free, a module at a time: its fixtures are made once.
 What builds images, what starts engines, and what loads containers without a look at the figures are lots for one
-process each, which are long and come first. What measures to tell one commit from another comes last, in two lots, when
-little else is going on. They disturb each other, and that is a test too: what is planted there is many times as large as
-what a busy machine does, and whoever compares two commits on a runner has no quiet one either.
+process each, which are long and come first. What measures to tell one commit from another comes last, in two lots,
+when little else is going on. They disturb each other, and that is a test too: what is planted there is many times as
+large as what a busy machine does, and whoever compares two commits on a runner has no quiet one either.
 """
 
 from __future__ import annotations

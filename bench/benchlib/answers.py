@@ -210,7 +210,7 @@ def _ladder(board: Board) -> str:
         [name, rows[name].rate, *(cell_words(rows[name].cells[columns[other]]) for other in (before, names[0]))]
         for before, name in zip([names[0], *names], names, strict=False)
     ]
-    return table((board.by, board.matrix.first, "than the one before", "than the first"), table_rows)
+    return table((board.by, board.matrix.first, "faster than the one before", "faster than the first"), table_rows)
 
 
 def _left_out(board: Board) -> Iterator[str]:

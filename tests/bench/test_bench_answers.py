@@ -64,6 +64,18 @@ def test_agreement_is_about_the_interval(low: float, high: float, said: str) -> 
     assert agreement(1.1, Between((low + high) / 2, low, high)) == said
 
 
+def test_values_in_order_are_each_set_against_the_one_before_and_the_first() -> None:
+    question = QUESTIONS["waitress"]
+    rows = [re.split(r" *\| *", row)[1:-1] for row in told(question, kept(question)).splitlines() if "/s |" in row]
+    (board,) = question.boards(kept(question))
+    assert [cells[0] for cells in rows] == [one.name for one in board.contenders]
+    assert rows[0][2:] == ["--", "--"]
+    assert rows[1][2] == rows[1][3]  # the first is the one before
+    changes = [float(cells[2].split("\N{NO-BREAK SPACE}")[0]) for cells in rows[1:]]
+    assert changes == [pytest.approx(100 * (step.change.ratio - 1), abs=0.05) for step in board.steps[:-1]]
+    assert rows[-1][3].startswith(f"{100 * (board.steps[-1].change.ratio - 1):.1f}")
+
+
 def _starlet() -> tuple[Question, Claim]:
     question = QUESTIONS["starlet"]
     return question, question.claims[0]

@@ -37,9 +37,9 @@ def _board(*runs: Run, metric: str = "time_per_request") -> Board:
     return board
 
 
-def _text(*runs: Run) -> str:
+def _text(*runs: Run, width: int | None = None) -> str:
     pool = pooled(runs, _ids(*runs))
-    return render_boards(boards(pool, "perl", "time_per_request"), pool)
+    return render_boards(boards(pool, "perl", "time_per_request"), pool, width)
 
 
 def test_there_is_a_board_for_each_combination_of_the_other_parameters() -> None:
@@ -54,6 +54,21 @@ def test_steps_follow_the_declaration_and_the_matrix_goes_from_slow_to_fast() ->
     board = _board(measured({("5.40", "close"): 0.5, ("5.32", "close"): 1.0, ("5.36", "close"): 0.8}))
     assert [(one.old, one.new) for one in board.steps] == [("5.40", "5.32"), ("5.32", "5.36"), ("5.40", "5.36")]
     assert [row.contender.name for row in board.matrix.rows] == ["5.32", "5.36", "5.40"]
+
+
+def test_where_a_matrix_is_too_wide_its_intervals_go_and_nothing_else() -> None:
+    run = measured(CLOSE)
+    whole = _text(run)
+    widest = max(len(line) for line in whole.splitlines()[:5])
+    assert _text(run, width=widest) == whole
+    narrow = _text(run, width=widest - 1)
+    assert f"without the intervals, for which {widest - 1} columns are too few; a pipe or --json has them" in narrow
+    rows = {text: text.splitlines()[2:5] for text in (whole, narrow)}
+    assert "[" not in "".join(rows[narrow])
+    assert [re.sub(r"\[.*?\]", "", line).split() for line in rows[whole]] == [line.split() for line in rows[narrow]]
+    assert [line for line in narrow.splitlines() if "->" in line] == [
+        line for line in whole.splitlines() if "->" in line
+    ]
 
 
 def test_names_without_an_order_have_no_steps() -> None:

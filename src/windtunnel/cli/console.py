@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sys
 import threading
 import time
@@ -24,7 +25,17 @@ from windtunnel.sample.measure import Job
 from windtunnel.sample.summary import launch_metrics
 from windtunnel.units import Missing, Value, counted, format_effect, format_value
 
-__all__ = ["BuildLog", "ComparisonLog", "MeasureLog", "discard", "emit", "error_console", "show_error", "tell"]
+__all__ = [
+    "BuildLog",
+    "ComparisonLog",
+    "MeasureLog",
+    "discard",
+    "emit",
+    "error_console",
+    "show_error",
+    "tell",
+    "terminal_width",
+]
 
 
 class _ErrorConsole(Console):
@@ -59,6 +70,12 @@ def emit(text: str, kept: str = "") -> None:
     except OSError as error:
         discard(sys.stdout)
         raise StorageError(f"the report can't be written to standard output: {error.strerror}; {kept}") from error
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is, or what COLUMNS says; None where it goes elsewhere."""
+    known = os.environ.get("COLUMNS", "")
+    return shutil.get_terminal_size().columns if os.isatty(1) or known.isdigit() else None
 
 
 def discard(stream: IO[str]) -> None:

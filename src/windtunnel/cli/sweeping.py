@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windtunnel.cli.console import terminal_width
 from windtunnel.cli.forms import RUN_FORMS
 from windtunnel.declare.workload import Where, check_workload
 from windtunnel.errors import ConfigError
@@ -149,10 +148,4 @@ def form_of(form: str, sweep: Swept | None) -> Callable[[Run], str]:
     """The report. That of a sweep is its table and chart; each case in full is what `windtunnel show` prints."""
     if form != "text" or sweep is None:
         return RUN_FORMS[form]
-    return partial(render_run, width=_width(), brief=True)
-
-
-def _width() -> int:
-    """Of the terminal; where the report goes elsewhere, what COLUMNS says."""
-    known = os.environ.get("COLUMNS", "")
-    return shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns if os.isatty(1) or known.isdigit() else _USUAL_WIDTH
+    return partial(render_run, width=terminal_width() or _USUAL_WIDTH, brief=True)

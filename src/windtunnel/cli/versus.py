@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from windtunnel.cli.console import emit, tell
+from windtunnel.cli.console import emit, tell, terminal_width
 from windtunnel.cli.forms import json_text
 from windtunnel.cli.options import measuring_options
 from windtunnel.cli.run import RunOptions, measure, outcome_of
@@ -172,7 +172,7 @@ def _report(runs: Sequence[Run], ids: frozenset[str], question: _Question, outco
     found = boards(pool, question.by, question.metric)
     if question.as_json:
         return json_text(boards_to_json(found, pool, [run.header.id for run in runs], outcome))
-    return render_boards(found, pool)
+    return render_boards(found, pool, terminal_width())
 
 
 # ---------------- measured for it

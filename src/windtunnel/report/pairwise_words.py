@@ -19,12 +19,17 @@ __all__ = ["FORMAT", "VERSION", "boards_to_json", "render_boards"]
 FORMAT = "windtunnel-versus"
 VERSION = 1
 
+_INDENT = "  "
 
-def render_boards(boards: Sequence[Board], pool: Pool) -> str:
-    """All of them for a terminal, then what was no case at all, and what the cells mean."""
+
+def render_boards(boards: Sequence[Board], pool: Pool, width: int | None = None) -> str:
+    """All of them for a terminal, then what was no case at all, and what the cells mean.
+
+    Where `width` columns are too few for a matrix, its cells go without their intervals, and a line says so.
+    """
     legends = dict.fromkeys(matrix_words(board.matrix) for board in boards if len(board.contenders) > 1)
     others = [f"not measured: {visible(name)}: {visible(why)}" for name, why in _others(pool).items()]
-    parts = ["\n".join(lines) for lines in (*map(_lines, boards), others) if lines]
+    parts = ["\n".join(lines) for lines in (*(_lines(board, width) for board in boards), others) if lines]
     return "\n\n".join([*parts, *legends])
 
 
@@ -34,11 +39,21 @@ def _others(pool: Pool) -> Mapping[str, str]:
     return {name: why for name, why in pool.failures.items() if name not in known}
 
 
-def _lines(board: Board) -> list[str]:
-    inside = [*render_rates(board.matrix).splitlines(), *_steps(board)]
+def _lines(board: Board, width: int | None) -> list[str]:
+    inside = [*_matrix(board, width), *_steps(board)]
     told = [f"not measured: {_named(board, name)}: {visible(why)}" for name, why in board.unmeasured.items()]
     notes = [f"note: {visible(note)}" for note in board.notes]
-    return [_title(board), *(f"  {line}".rstrip() for line in [*inside, *told, *notes])]
+    return [_title(board), *(f"{_INDENT}{line}".rstrip() for line in [*inside, *told, *notes])]
+
+
+def _matrix(board: Board, width: int | None) -> list[str]:
+    whole = render_rates(board.matrix).splitlines()
+    if width is None or max(map(len, whole)) + len(_INDENT) <= width:
+        return whole
+    return [
+        *render_rates(board.matrix, intervals=False).splitlines(),
+        f"without the intervals, for which {width} columns are too few; a pipe or --json has them",
+    ]
 
 
 def _title(board: Board) -> str:
