@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from itertools import pairwise
 
+import click
 from pages import PAGES, ROOT, read, rows, section, shown
 
 from windtunnel import HTTPBenchmark
@@ -23,11 +25,23 @@ def test_the_page_of_the_command_line_is_what_the_command_line_says() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_command_that_a_page_mentions_is_there() -> None:
+def commands() -> Mapping[str, click.Command]:
     from windtunnel.cli.main import cli
 
-    # what comes next is named as such
-    known = {*cli.commands, "compare"}
+    context = click.Context(cli)
+    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def test_every_command_that_is_listed_is_there_and_says_what_it_does() -> None:
+    from windtunnel.cli.main import COMMANDS
+
+    assert set(commands()) == set(COMMANDS)
+    assert all(command.name == name and command.help for name, command in commands().items())
+
+
+def test_every_command_that_a_page_mentions_is_there() -> None:
+    known = set(commands())
     for page in PAGES:
         used = set(re.findall(r"(?:`|^\s*)windtunnel ([a-z]+)", page.read_text("utf-8"), re.MULTILINE))
         used -= {"is", "can", "needs", "and", "tracks", "talks", "puts"}
@@ -35,13 +49,12 @@ def test_every_command_that_a_page_mentions_is_there() -> None:
 
 
 def test_every_option_that_a_page_mentions_is_there() -> None:
-    from windtunnel.cli.main import cli
-
+    known = commands()
     pattern = re.compile(r"windtunnel ([a-z]+)((?: [^`\n|]*)?)")
     for page in PAGES:
         for name, rest in pattern.findall(page.read_text("utf-8")):
-            if name in cli.commands:
-                options = {text for one in cli.commands[name].params for text in one.opts} | {"--help", "-h"}
+            if name in known:
+                options = {text for one in known[name].params for text in one.opts} | {"--help", "-h"}
                 assert set(re.findall(r"(?<=\s)--[a-z-]+", rest)) <= options, (shown(page), name, rest)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +13,52 @@ import click
 
 from windtunnel import __version__
 from windtunnel.adapters.signals import graceful_signals
-from windtunnel.cli.action import action_command
-from windtunnel.cli.bisect import bisect_command
-from windtunnel.cli.calibrate import calibrate_command
-from windtunnel.cli.clean import clean_command
-from windtunnel.cli.compare import compare_command
 from windtunnel.cli.console import discard, show_error, tell
-from windtunnel.cli.doctor import doctor_command
-from windtunnel.cli.merge import merge_command
-from windtunnel.cli.plan import plan_command
-from windtunnel.cli.push import push_command
-from windtunnel.cli.replay import replay_command
-from windtunnel.cli.run import run_command
-from windtunnel.cli.show import show_command
-from windtunnel.cli.site import site_command
-from windtunnel.cli.versus import versus_command
 from windtunnel.errors import Exit, Interrupted, WindtunnelError
 
 __all__ = ["cli", "main"]
 
 
+COMMANDS = (
+    "run",
+    "compare",
+    "show",
+    "versus",
+    "plan",
+    "init",
+    "doctor",
+    "clean",
+    "replay",
+    "bisect",
+    "calibrate",
+    "merge",
+    "action",
+    "push",
+    "site",
+)
+"""In the order of use. The command NAME is NAME_command of windtunnel.cli.NAME, which is loaded where it is needed:
+all of them together take longer to load than most commands take to answer."""
+
+
 class _Group(click.Group):
-    """Commands whose reader may leave early (`windtunnel plan | head -1`); click itself would end with 1 then."""
+    """Commands that are loaded when they are asked for.
+
+    Their reader may leave early (`windtunnel plan | head -1`); click itself would end with 1 then.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, as click sorts them."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, loaded now."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = sys.modules[__name__] if cmd_name == "init" else import_module(f"windtunnel.cli.{cmd_name}")
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """As click does (`--help` is printed here)."""
@@ -87,26 +112,6 @@ def init_command(directory: Path, example: bool, github: bool, force: bool) -> N
     for path in written:
         click.echo(path)
     click.echo(next_steps(directory, example=example, written=written))
-
-
-for command in (
-    run_command,
-    compare_command,
-    show_command,
-    versus_command,
-    plan_command,
-    init_command,
-    doctor_command,
-    clean_command,
-    replay_command,
-    bisect_command,
-    calibrate_command,
-    merge_command,
-    action_command,
-    push_command,
-    site_command,
-):
-    cli.add_command(command)
 
 
 def main() -> None:
