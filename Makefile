@@ -15,7 +15,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install engine images ready wheels demo test test-all test-fast lint site clean
+.PHONY: help install engine images wheels demo test test-all test-fast lint site clean
 
 help: ## list the targets
 	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,7 @@ images: engine ## the Debian base images: pulled, or built where there is no reg
 	@tools/base-images
 
 # What several targets need: pip and debootstrap do not wait for each other.
+.PHONY: ready
 ready:
 	@$(MAKE) --silent --no-print-directory -j 2 install images
 

@@ -27,7 +27,7 @@ __all__ = [
 _slow = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples every time: whether a change is green must not hang on the luck of a draw. `make test-all` goes
 # looking for others, with the profile "search".
-settings.register_profile("windtunnel", derandomize=True, **_slow)
+settings.register_profile("windtunnel", derandomize=True, max_examples=60, **_slow)
 settings.register_profile("search", derandomize=False, print_blob=True, max_examples=400, **_slow)
 settings.load_profile("windtunnel")
 

@@ -31,6 +31,7 @@ def without_bookworm(second_engine: str) -> str:
     return second_engine
 
 
+@pytest.mark.nightly
 @needs_root
 @pytest.mark.engine
 @pytest.mark.slow

@@ -68,6 +68,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, job_python: Mapping[str, str
         assert github.faults == []
 
 
+@pytest.mark.nightly
 def test_three_runs_make_two_comments_and_a_maintainer_accepts(place: Place) -> None:
     """The first creates the comment, the second updates it, the third is of another suite and makes its own."""
     state, pull = place.github.state, place.pull

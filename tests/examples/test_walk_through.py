@@ -54,6 +54,7 @@ def test_what_the_page_shows_of_files_is_in_them() -> None:
         assert code in (EXAMPLES / title).read_text("utf-8"), title
 
 
+@pytest.mark.nightly
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.timeout(1800)

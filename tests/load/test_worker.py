@@ -229,14 +229,14 @@ def test_ready_at_once(talk: Talk, port: int) -> None:
 @pytest.mark.parametrize("path", ["/503", "/404", "/302"])
 def test_another_status_is_not_ready_and_is_told(talk: Talk, port: int, path: str) -> None:
     answer = talk.ask("ready", port=port, path=path, status=200, timeout=0.3, patience=1)
-    assert (answer["ready"], answer["last"]) == (False, path[1:])
+    assert (answer["ready"], answer["last"], answer["status"]) == (False, path[1:], path[1:])
     assert talk.ask("ready", port=port, path=path, status=int(path[1:]), timeout=5, patience=5)["ready"] is True
 
 
 def test_nothing_that_listens_is_not_ready(talk: Talk) -> None:
     with _free_port() as closed:
         answer = talk.ask("ready", port=closed, path="/", status=200, timeout=0.2, patience=1)
-    assert (answer["ready"], answer["last"]) == (False, "nothing listens")
+    assert (answer["ready"], answer["last"], answer["status"]) == (False, "nothing listens", "")
 
 
 @pytest.mark.parametrize("path", ["/mute", "/drip"])

@@ -38,8 +38,8 @@ def kinds(folder: Path) -> list[str]:
     found = {path for path in _pages(folder) if path.endswith("index.html") or "/" not in path}
     for kind in {path.rpartition("/")[0] for path in _pages(folder)}:
         others = [path for path in _pages(folder) if path.rpartition("/")[0] == kind and path not in found]
-        for some in ("Starlet", "hostile", ""):
-            found.update([path for path in others if some in path][:1])
+        for some in ("Starlet", "hostile"):
+            found.update([path for path in others if some in path][:1] or others[:1])
     return sorted(found)
 
 

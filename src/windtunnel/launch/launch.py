@@ -324,14 +324,14 @@ def _await(engine: Engine, sidecar: Sidecar, case: Case, resolved: ResolvedLaunc
         # In steps, so that a target that ends at once is not waited for to the deadline. A question that is open when
         # a step ends is waited for: a first answer may take longer than a step.
         seen = sidecar.ready(resolved.port, ready, case.workload.h2, step, deadline - time.monotonic())
+        answered = seen.status or answered
         state = engine.state(target)
         if seen.ready:
             return Missing("the engine tells no start time") if state.started is None else seen.at - state.started
         if not state.running or time.monotonic() >= deadline:
             break
-        answered = f"; before that: {seen.last}" if seen.last.isdigit() else answered
     # The last question is often cut short by the deadline; what the server said before is the reason then.
-    last = seen.last if seen.last.isdigit() else seen.last + answered
+    last = f"{seen.last}; before that: {answered}" if answered not in {"", seen.last} else seen.last
     message = (
         f"{resolved.name} did not answer {ready.status} to GET {ready.path} on port {resolved.port} "
         f"within {ready.timeout:g} s (last: {last})"

@@ -20,11 +20,18 @@ _SLACK = 15.0
 
 @dataclass(frozen=True)
 class Readiness:
-    """`at` is seconds since the epoch on the machine under load; `last` is the last status or error seen."""
+    """Whether it is, and what was seen.
+
+    Attributes:
+        at: when, in seconds since the epoch on the machine under load.
+        last: the status that the last question got, or what went wrong with it.
+        status: the status of the last whole answer; empty where there was none.
+    """
 
     ready: bool
     at: float
     last: str
+    status: str
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class Sidecar:
             timeout=timeout,
             patience=patience,
         )
-        return Readiness(bool(seen["ready"]), float(seen["at"]), str(seen["last"]))
+        return Readiness(bool(seen["ready"]), float(seen["at"]), str(seen["last"]), str(seen["status"]))
 
     def check(self, port: int, workload: Workload, timeout: float) -> tuple[Answer | None, str, bool]:
         """Ask once as the workload does: the answer and the start of its body, or None and what went wrong.

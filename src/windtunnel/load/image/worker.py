@@ -171,19 +171,21 @@ class Worker:
         """Ask until the answer has the wanted status; `at` is when that was, in seconds since the epoch.
 
         After `timeout` seconds nothing more is asked; a question that is open then may take until `patience`.
+        `last` is what came of the last question, `status` what the last whole answer had, if there was one.
         """
         now = time.monotonic()
         deadline, end = now + timeout, now + max(timeout, patience)
-        pause, attempts, last = POLL_FASTEST, 0, "nothing listens"
+        pause, attempts, last, seen = POLL_FASTEST, 0, "nothing listens", ""
         while time.monotonic() < deadline:
             attempts += 1
             if _listens(port):
                 last = _status(port, path, h2, max(0.1, end - time.monotonic()))
                 if last == str(status):
-                    return {"ready": True, "at": time.time(), "attempts": attempts, "last": last}
+                    return {"ready": True, "at": time.time(), "attempts": attempts, "last": last, "status": last}
+                seen = last if last.isdigit() else seen
             time.sleep(pause)
             pause = min(pause * 1.1, POLL_SLOWEST)
-        return {"ready": False, "at": time.time(), "attempts": attempts, "last": last}
+        return {"ready": False, "at": time.time(), "attempts": attempts, "last": last, "status": seen}
 
     def op_check(
         self, port: int, path: str, h2: bool, timeout: float, keepalive: bool = True, **request: Any

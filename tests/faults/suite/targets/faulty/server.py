@@ -12,7 +12,6 @@ import threading
 import time
 
 MODE = os.environ.get("MODE", "ok")
-STARTED = time.monotonic()
 BODY = b"x" * 128
 FROM = 40
 
@@ -91,7 +90,7 @@ def serve(connection: socket.socket) -> None:
                     return
                 waiting += data
             request, _, waiting = waiting.partition(b"\r\n\r\n")
-            if MODE == "mute" or (MODE == "sulks" and time.monotonic() > STARTED + 2.5):
+            if MODE == "mute" or (MODE == "sulks" and all_requests.another() > 5):
                 time.sleep(3600)
             if MODE == "sulks":
                 answer(connection, "503 Service Unavailable", BODY)
