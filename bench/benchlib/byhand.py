@@ -3,13 +3,13 @@
 Like is compared with like. A request of a short load is dearer than one of a long load, since each load begins with
 new connections and cold caches: Starlet's CPU time per request over 400 requests is 1.25 times that over 40,000. So
 what is run by hand has as many requests and connections as windtunnel's slice, on the processor that windtunnel's
-generator has. What a long load by hand says is in rows of its own: that ratio is the price of short slices, and no
-fault of the measuring. So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
+generator has; its output goes into a file, and h2load writes a log of its requests, as it does for windtunnel. What a
+long load by hand says is in rows of its own: that ratio is the price of short slices, and no X different tools (ab speaks HTTP/1.0 and has one thread).
 
 Two loads that are set against each other are made in turn, one right after the other, and change places each time; so
 a ratio is of figures that were seen within seconds of each other. "By hand" is a shell that stays open in a container
-beside the target: `docker exec` itself keeps both processors busy for longer than a short load lasts. A launch counts
-once, with the estimate of Hodges and Lehmann of its ratios.
+beside the target: `docker exec` itself keeps both processors busy for longer than a short load lasts, and so does a
+pipe to the outside. A launch counts once, with the estimate of Hodges and Lehmann of its ratios.
 """
 
 from __future__ import annotations
@@ -49,6 +49,9 @@ _GENERATORS = ("h2load", "wrk", "ab")
 _LONG = " long"
 _SETTLED = 0.05
 """Seconds before any load: the output of the one before has been passed on by then."""
+
+_LOG, _OUTPUT = "requests.log", "printed"
+"""In a folder of the shell's own: h2load's log per request, and what a tool prints."""
 
 _SECONDS_EACH = 4
 """Turns of a load that takes seconds; of the others there are as many as the command line says."""
@@ -187,7 +190,7 @@ class _Bench:
         close = [] if work.keepalive else ["-H", "Connection: close"]
         commands = {
             "ab": ["ab", "-q", "-n", str(requests), *many, *(["-k"] if work.keepalive else []), url],
-            "h2load": ["h2load", "--h1", "-t", "1", "-n", str(requests), *many, *close, url],
+            "h2load": ["h2load", "--h1", "-t", "1", "-n", str(requests), f"--log-file={_LOG}", *many, *close, url],
             "wrk": ["wrk", "-t", "1", "-d", "1s", *many, *close, url],
         }
         time.sleep(_SETTLED)
@@ -206,19 +209,21 @@ class _Bench:
 
 
 class Shell:
-    """A shell in a container, one command at a time."""
+    """A shell in a container, one command at a time, in an empty folder."""
 
     _END = "the command ended with "
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
+        assert process.stdin is not None
+        process.stdin.write('cd "$(mktemp -d)" || exit\n')
 
     def run(self, command: Sequence[str]) -> str:
         """What the command printed. Raises EngineError where it fails, takes too long, or the shell has ended."""
         given, printed = self._process.stdin, self._process.stdout
         assert given is not None and printed is not None
-        told = f"code=$?; echo; echo {shlex.quote(self._END)}$code"
-        given.write(f"timeout {_DEADLINE:.0f} {shlex.join(command)} 2>&1; {told}\n")
+        told = f"code=$?; cat {_OUTPUT}; echo; echo {shlex.quote(self._END)}$code"
+        given.write(f"rm -f {_LOG}; timeout {_DEADLINE:.0f} {shlex.join(command)} > {_OUTPUT} 2>&1; {told}\n")
         given.flush()
         lines: list[str] = []
         for line in printed:
