@@ -4,7 +4,8 @@ Like is compared with like. A request of a short load is dearer than one of a lo
 new connections and cold caches: Starlet's CPU time per request over 400 requests is 1.25 times that over 40,000. So
 what is run by hand has as many requests and connections as windtunnel's slice, on the processor that windtunnel's
 generator has; its output goes into a file, and h2load writes a log of its requests, as it does for windtunnel. What a
-long load by hand says is in rows of its own: that ratio is the price of short slices, and no X different tools (ab speaks HTTP/1.0 and has one thread).
+long load by hand says is in rows of its own: that ratio is the price of short slices, and no fault of the measuring.
+So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
 
 Two loads that are set against each other are made in turn, one right after the other, and change places each time; so
 a ratio is of figures that were seen within seconds of each other. "By hand" is a shell that stays open in a container
