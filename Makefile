@@ -6,8 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STATUS := build/pytest.status
 
-# Several processes share the tests out, see tests/parallel.py. One alone: PYTEST_ARGS="-n 0". Three also on two cores:
-# half of what a test takes is waiting for an engine.
+# Three processes share the tests out, on two cores too, since much of it is waiting: see tests/parallel.py.
+# One alone: PYTEST_ARGS="-n 0".
 XDIST := -n 3
 
 export PYTHON

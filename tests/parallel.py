@@ -2,9 +2,8 @@
 
 Tests that need no container engine go to whichever process is free, a module at a time: its fixtures are made once.
 What builds images, what starts engines, and what loads containers without a look at the figures are lots for one
-process each, which are long and come first. What measures to tell one commit from another comes last, in two lots,
-when little else is going on. They disturb each other, and that is a test too: what is planted there is many times as
-large as what a busy machine does, and whoever compares two commits on a runner has no quiet one either.
+process each, which are long and come first. What measures to tell one commit from another comes last, when little
+else is going on: two lots, one for the comparisons themselves and one for asv and the action.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ LOTS = {
     "images": ("tests/build/", "tests/init/", "tests/adapters/test_imagestore.py", "tests/test_tools.py"),
     "engines": ("tests/test_base_images.py", "tests/test_docker_engine.py", "tests/test_second_engine.py"),
     "comparing": ("tests/calibrate/", "tests/comparing/", "tests/examples/", "tests/history/"),
-    "measuring": ("tests/action/", "tests/asv/"),
+    "asv and action": ("tests/asv/", "tests/action/"),
 }
 """Where the files of each are; files with the mark that are in none of these places are "servers"."""
 
 SERVERS = "servers"
-LAST = ("comparing", "measuring")
+LAST = ("comparing", "asv and action")
 
 _TOP = Path(__file__).resolve().parent.parent
 

@@ -15,8 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sample_projects import PROJECTS, Make, commit, context_of, git, suite_in
 
-from windtunnel.cli.init import initialise, next_steps
-from windtunnel.cli.main import init_command
+from windtunnel.cli.init import init_command, initialise, next_steps
 from windtunnel.cli.workflows import Source, source_of, workflow_files
 from windtunnel.errors import ConfigError
 from windtunnel.publish.acceptance import LABEL

@@ -73,9 +73,9 @@ def emit(text: str, kept: str = "") -> None:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output is, or what COLUMNS says; None where it goes elsewhere."""
+    """Columns of the terminal that standard output is, or what COLUMNS says; None where neither tells."""
     known = os.environ.get("COLUMNS", "")
-    return shutil.get_terminal_size().columns if os.isatty(1) or known.isdigit() else None
+    return shutil.get_terminal_size((0, 0)).columns or None if os.isatty(1) or known.isdigit() else None
 
 
 def discard(stream: IO[str]) -> None:

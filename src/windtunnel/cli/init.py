@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import click
+
 from windtunnel.cli.detect import detect
 from windtunnel.cli.detect_python import stops_at_second_folder
 from windtunnel.cli.project import Project, read
@@ -18,7 +20,7 @@ from windtunnel.declare.settings import load_settings
 from windtunnel.declare.suite import FILES, load_suite
 from windtunnel.errors import ConfigError, StorageError
 
-__all__ = ["initialise", "next_steps"]
+__all__ = ["init_command", "initialise", "next_steps"]
 
 _IGNORED = ".gitignore"
 _FORGE = re.compile(r"(?:https://|git@|ssh://git@)(github\.com|gitlab\.com|codeberg\.org)[:/](.+?)(?:\.git)?/?")
@@ -258,3 +260,20 @@ def _example_steps(directory: Path) -> list[str]:
         "Make hello/app.py slower, commit, and see whether it is noticed:",
         "  windtunnel compare HEAD~1 HEAD",
     ]
+
+
+@click.command("init", short_help="Write a small, complete suite for the repository in this folder.")
+@click.argument("directory", default=".", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--example", is_flag=True, help="Write a self-contained sample project that works as it is.")
+@click.option("--github", is_flag=True, help="Write GitHub workflows too; only them, where DIR has a suite already.")
+@click.option("--force", is_flag=True, help="Overwrite files that stand in the way.")
+def init_command(directory: Path, example: bool, github: bool, force: bool) -> None:
+    """Look at the repository in this folder and write asv.conf.json, benchmarks/ and targets/ into DIR, so that this
+    checkout is installed into the image that is measured. `perf/` as DIR keeps everything in one folder.
+
+    With --github also the workflows that measure pull requests, comment on them, and keep the history.
+    """
+    written = initialise(directory, example=example, force=force, github=github)
+    for path in written:
+        click.echo(path)
+    click.echo(next_steps(directory, example=example, written=written))

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,24 +19,24 @@ __all__ = ["cli", "main"]
 
 
 COMMANDS = (
-    "run",
-    "compare",
-    "show",
-    "versus",
-    "plan",
-    "init",
-    "doctor",
-    "clean",
-    "replay",
+    "action",
     "bisect",
     "calibrate",
+    "clean",
+    "compare",
+    "doctor",
+    "init",
     "merge",
-    "action",
+    "plan",
     "push",
+    "replay",
+    "run",
+    "show",
     "site",
+    "versus",
 )
-"""In the order of use. The command NAME is NAME_command of windtunnel.cli.NAME, which is loaded where it is needed:
-all of them together take longer to load than most commands take to answer."""
+"""The command NAME is NAME_command of windtunnel.cli.NAME, which is loaded where it is needed: all of them together
+take longer to load than most commands take to answer."""
 
 
 class _Group(click.Group):
@@ -47,17 +46,16 @@ class _Group(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, as click sorts them."""
+        """All names."""
         del ctx
-        return sorted(COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command, loaded now."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = sys.modules[__name__] if cmd_name == "init" else import_module(f"windtunnel.cli.{cmd_name}")
-        found: click.Command = getattr(module, f"{cmd_name}_command")
+        found: click.Command = getattr(import_module(f"windtunnel.cli.{cmd_name}"), f"{cmd_name}_command")
         return found
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
@@ -93,25 +91,6 @@ def cli() -> None:
     Who is faster:    windtunnel versus BENCH --by AXIS
     Compare commits:  windtunnel compare      (or: asv continuous main HEAD)
     """
-
-
-@click.command("init", short_help="Write a small, complete suite for the repository in this folder.")
-@click.argument("directory", default=".", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--example", is_flag=True, help="Write a self-contained sample project that works as it is.")
-@click.option("--github", is_flag=True, help="Write GitHub workflows too; only them, where DIR has a suite already.")
-@click.option("--force", is_flag=True, help="Overwrite files that stand in the way.")
-def init_command(directory: Path, example: bool, github: bool, force: bool) -> None:
-    """Look at the repository in this folder and write asv.conf.json, benchmarks/ and targets/ into DIR, so that this
-    checkout is installed into the image that is measured. `perf/` as DIR keeps everything in one folder.
-
-    With --github also the workflows that measure pull requests, comment on them, and keep the history.
-    """
-    from windtunnel.cli.init import initialise, next_steps
-
-    written = initialise(directory, example=example, force=force, github=github)
-    for path in written:
-        click.echo(path)
-    click.echo(next_steps(directory, example=example, written=written))
 
 
 def main() -> None:
