@@ -116,9 +116,14 @@ def printed_rate(tool: str, text: str) -> float:
 
 
 def ratios_table(found: Mapping[str, Sequence[Turns]]) -> str:
-    """A row for each pair of each kind of connection; `found` has the turns of each launch by connection."""
+    """A row for each pair of each kind of connection; `found` has the turns of each launch by connection.
+
+    A kind of connection without a launch has no rows.
+    """
     heads = ("connection", "windtunnel", "by hand", "what it is", "by hand, requests/s", "ratio", "within 3 %")
-    return table(heads, [_row(name, pair, launches) for name, launches in found.items() for pair in PAIRS])
+    return table(
+        heads, [_row(name, pair, launches) for name, launches in found.items() if launches for pair in PAIRS]
+    )
 
 
 def _row(connection: str, pair: Pair, launches: Sequence[Turns]) -> list[str]:
@@ -271,18 +276,17 @@ def _launch(context: LaunchContext, case: Case, resolved: ResolvedLaunch, asked:
         return {pair: bench.turns(pair, few if pair.long else asked.turns) for pair in PAIRS}
 
 
-def _measure(perl: str, asked: _Asked) -> Mapping[str, Sequence[Turns]]:
-    """Both kinds of connection take turns, launch by launch."""
+def _measure(perl: str, asked: _Asked, found: dict[str, list[Turns]]) -> None:
+    """Both kinds of connection take turns, launch by launch, and each launch goes into `found` as it ends."""
     project = open_project(_ROOT, tell=_tell)
     cases, _ = project.select(discover(project.suite, [rf"^psgi\.Starlet\({re.escape(perl)}, (close|keepalive)\)\Z"]))
     resolved = {case.id: project.resolve(case) for case in cases}
-    found: dict[str, list[Turns]] = {dict(case.params)["connection"]: [] for case in cases}
+    found.update({dict(case.params)["connection"]: [] for case in cases})
     with project.measuring(new_id(), owner_token(), None, _tell) as context:
         for number in range(1, asked.launches + 1):
             for case in cases:
                 turns = _launch(context, case, resolved[case.id], asked, f"launch {number}")
                 found[dict(case.params)["connection"]].append(turns)
-    return found
 
 
 def main() -> None:
@@ -296,16 +300,20 @@ def main() -> None:
         "--turns", type=int, default=16, help="of a pair of short loads in a launch [default: %(default)s]"
     )
     parser.add_argument("--requests", type=int, help="of a slice [default: as many as windtunnel finds]")
-    parser.add_argument("--long", type=int, default=10_000, help="requests of a long load [default: %(default)s]")
+    parser.add_argument("--long", type=int, default=5_000, help="requests of a long load [default: %(default)s]")
     parser.add_argument("--page", type=Path, help="put the table into this page, too")
     options = parser.parse_args()
+    found: dict[str, list[Turns]] = {}
     try:
         with graceful_signals(_tell):
             asked = _Asked(options.launches, options.turns, options.requests, options.long)
-            text = ratios_table(_measure(options.perl, asked))
+            _measure(options.perl, asked, found)
     except (WindtunnelError, Interrupted) as error:
         _tell(f"bench/byhand: {error}\n{error.detail}".rstrip())
+        if any(found.values()):  # half an hour of the machine is not thrown away
+            print(ratios_table(found), end="")
         sys.exit(int(error.exit))
+    text = ratios_table(found)
     print(text, end="")
     if options.page:
         place(options.page, "byhand", text)

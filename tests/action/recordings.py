@@ -11,6 +11,7 @@ from pathlib import Path
 
 import payloads
 from checkouts import Checkout, Origin, git
+from platformdirs import user_cache_path
 from projects import suite_files
 from steps import Step, Told
 
@@ -54,6 +55,7 @@ class Main:
         home.mkdir(exist_ok=True)
         payload = payloads.push("", head) if event == "push" else payloads.dispatch()
         known = {"HOME": str(home), "TMPDIR": str(self.scratch), "TERM": "dumb", "COLUMNS": "200"}
+        known["XDG_CACHE_HOME"] = str(user_cache_path())  # what no test looks at is not made anew in each home
         known |= {} if engine else {"DOCKER_HOST": f"unix://{home}/no-engine.sock"}
         step = Step(replace(checkout, sha=head), event, payload, {**known, **environment})
         return Job(self, step, head)

@@ -138,6 +138,7 @@ def test_every_server_and_framework_answers(make: Make, frameworks: str, name: s
 
 @pytest.mark.engine
 @pytest.mark.slow
+@pytest.mark.nightly  # it is Debian that changes here; what a change names is in the images that are built
 def test_every_package_that_is_named_is_in_debian() -> None:
     packages = sorted({name for language in ("python", "perl") for name in _packages(knowledge(language))})
     simulate = "apt-get update -qq && apt-get install --simulate --no-install-recommends -qq"

@@ -133,9 +133,12 @@ def drawn(page: Page) -> int:
     return charts.count()
 
 
-def faults_of(page: Page) -> list[str]:
-    """What axe calls a serious or critical fault, with the elements it is in."""
-    found = Axe().run(page).response["violations"]
+def faults_of(page: Page, *rules: str) -> list[str]:
+    """What axe calls a serious or critical fault, with the elements it is in; of all its rules, or of some."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{one['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
         for one in found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from importlib import resources
 
 from markupsafe import Markup
 
-from windtunnel.site.charts.draw import converter
+from windtunnel.site.charts.bundle import vega_bundle
 from windtunnel.site.page import Resource
 
 __all__ = ["BUNDLE", "SCRIPT", "STYLE", "assets", "foot", "head"]
@@ -25,7 +24,7 @@ def assets() -> Iterable[Resource]:
     """All three, to be written once a site. Raises ConfigError where the Vega bundle can't be had."""
     yield Resource(STYLE, _static("charts.css"))
     yield Resource(SCRIPT, b"".join(_static(part) for part in _PARTS))
-    yield Resource(BUNDLE, vega_bundle().encode())
+    yield Resource(BUNDLE, vega_bundle())
 
 
 def head(root: str) -> Markup:
@@ -37,12 +36,6 @@ def foot(root: str) -> Markup:
     """For the end of a page with charts; the script finds data and the Vega bundle from its own address, and loads
     the bundle when the first chart comes into view."""
     return Markup('<script defer src="{}/{}"></script>').format(root, SCRIPT)
-
-
-@functools.cache
-def vega_bundle() -> str:
-    """Vega, Vega-Lite and vega-embed in one file, from the converter: the same versions draw here and there."""
-    return str(converter().javascript_bundle(None))
 
 
 def _static(name: str) -> bytes:

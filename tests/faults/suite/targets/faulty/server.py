@@ -90,7 +90,7 @@ def serve(connection: socket.socket) -> None:
                     return
                 waiting += data
             request, _, waiting = waiting.partition(b"\r\n\r\n")
-            if MODE == "mute" or (MODE == "sulks" and all_requests.another() > 5):
+            if MODE == "mute" or (MODE == "sulks" and all_requests.another() > 1):
                 time.sleep(3600)
             if MODE == "sulks":
                 answer(connection, "503 Service Unavailable", BODY)
