@@ -159,6 +159,7 @@ def once(past: Suite) -> Iterator[str]:
     file.unlink()
 
 
+@pytest.mark.nightly
 def test_find_comes_to_the_slow_commit(past: Suite, output: str, once: str) -> None:
     span = f"{past.commits['with it']}..{past.commits['slow']}"
     found = past.asv("find", "--skip-save", span, once)

@@ -43,6 +43,7 @@ def test_slower(slower: Compared) -> None:
     assert {one.arm for one in run.launches} == {"base", "head"}
 
 
+@pytest.mark.nightly
 def test_the_other_way_round_it_is_faster(commits: Commits) -> None:
     commits.write({SETTINGS: SLOW})
     commits.git("commit", "--quiet", "--all", "--message", "slow")

@@ -80,6 +80,7 @@ def test_a_full_disk_under_the_run_file(suite: Suite, tmp_path: Path, size: str)
             assert {one.outcome for one in run.launches} == {"ok"}
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("image")
 def test_a_full_disk_under_everything_that_is_kept(suite: Suite) -> None:
     with mounted(suite.path / ".windtunnel", "size=24k"):
