@@ -3,19 +3,24 @@
 Like is compared with like. A request of a short load is dearer than one of a long load, since each load begins with
 new connections and cold caches: Starlet's CPU time per request over 400 requests is 1.25 times that over 40,000. So
 what is run by hand has as many requests and connections as windtunnel's slice, on the processor that windtunnel's
-generator has; its output goes into a file, and h2load writes a log of its requests, as it does for windtunnel. What a
-long load by hand says is in rows of its own: that ratio is the price of short slices, and no fault of the measuring.
-So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
+generator has; its output goes into a file, and h2load writes a log of its requests, as it does for windtunnel, both
+in memory. What a long load by hand says is in rows of its own: that ratio is the price of short slices, and no fault
+of the measuring. So are rows of two different tools (ab speaks HTTP/1.0 and has one thread).
 
 Two loads that are set against each other are made in turn, one right after the other, and change places each time; so
 a ratio is of figures that were seen within seconds of each other. "By hand" is a shell that stays open in a container
 beside the target: `docker exec` itself keeps both processors busy for longer than a short load lasts, and so does a
 pipe to the outside. A launch counts once, with the estimate of Hodges and Lehmann of its ratios.
+
+What a busy machine leaves open, more launches tell: they are kept in a file (`--file`), and the table is of all that
+it holds, whenever they were made. A launch during which their host gave the processors to others for more of the time
+than `--stolen` is kept and not counted; that is decided without a look at its ratios.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 import shlex
@@ -23,7 +28,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,7 +48,19 @@ from windtunnel.ports import ContainerSpec
 from windtunnel.sample.sizing import measure_sizes
 from windtunnel.units import Unit, format_value
 
-__all__ = ["PAIRS", "Figures", "Pair", "Shell", "Turns", "main", "printed_rate", "ratios_table"]
+__all__ = [
+    "PAIRS",
+    "Figures",
+    "Launched",
+    "Pair",
+    "Shell",
+    "Turns",
+    "by_connection",
+    "main",
+    "printed_rate",
+    "ratios_table",
+    "report",
+]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _GENERATORS = ("h2load", "wrk", "ab")
@@ -53,9 +70,6 @@ _SETTLED = 0.05
 
 _LOG, _OUTPUT = "requests.log", "printed"
 """In a folder of the shell's own: h2load's log per request, and what a tool prints."""
-
-_SECONDS_EACH = 4
-"""Turns of a load that takes seconds; of the others there are as many as the command line says."""
 
 _TARGET = 0.03
 _CONFIDENCE = 0.95
@@ -92,7 +106,7 @@ class Pair:
 
 PAIRS = (
     *(Pair(tool, tool, "like with like") for tool in _GENERATORS),
-    *(Pair(tool + _LONG, tool + _LONG, "like with like") for tool in ("h2load", "ab")),
+    *(Pair(tool + _LONG, tool + _LONG, "like with like, long") for tool in ("h2load", "ab")),
     Pair("h2load" + _LONG, "ab" + _LONG, "another tool"),
     Pair("h2load" + _LONG, "wrk", "another tool"),
     Pair("wrk", "ab" + _LONG, "another tool"),
@@ -118,12 +132,25 @@ def printed_rate(tool: str, text: str) -> float:
 def ratios_table(found: Mapping[str, Sequence[Turns]]) -> str:
     """A row for each pair of each kind of connection; `found` has the turns of each launch by connection.
 
-    A kind of connection without a launch has no rows.
+    A pair that no launch has is left out.
     """
-    heads = ("connection", "windtunnel", "by hand", "what it is", "by hand, requests/s", "ratio", "within 3 %")
-    return table(
-        heads, [_row(name, pair, launches) for name, launches in found.items() if launches for pair in PAIRS]
+    heads = (
+        "connection",
+        "windtunnel",
+        "by hand",
+        "what it is",
+        "by hand, requests/s",
+        "launches",
+        "ratio",
+        "within 3 %",
     )
+    rows = [
+        _row(name, pair, having)
+        for name, launches in found.items()
+        for pair in PAIRS
+        if (having := [turns for turns in launches if pair in turns])
+    ]
+    return table(heads, rows)
 
 
 def _row(connection: str, pair: Pair, launches: Sequence[Turns]) -> list[str]:
@@ -139,6 +166,7 @@ def _row(connection: str, pair: Pair, launches: Sequence[Turns]) -> list[str]:
         pair.hand,
         pair.kind,
         format_value(rate, Unit.PER_SECOND),
+        str(len(launches)),
         f"{middle:.3f}{interval}",
         _within(low, high) if known else "not known",
     ]
@@ -151,6 +179,54 @@ def _within(low: float, high: float) -> str:
     return "no" if high < 1 - _TARGET or low > 1 + _TARGET else "not sure"
 
 
+def report(launches: Sequence[Launched], stolen: float) -> str:
+    """The table of the launches with no more than a share `stolen`, and how many those are."""
+    counted = [one for one in launches if one.stolen <= stolen]
+    return ratios_table(by_connection(counted)) + (
+        f"\n{len(counted)} of {len(launches)} launches are counted: those during which the host gave no more than "
+        f"{stolen:.0%} of the processors' time to others.\n"
+    )
+
+
+# ---------------- launches that are kept
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A launch as the file keeps it. `stolen` is the share of the processors' time that their host gave to others."""
+
+    connection: str
+    turns: Turns
+    stolen: float
+
+    def line(self) -> str:
+        """As a line of the file."""
+        pairs = [{"ours": pair.ours, "hand": pair.hand, "turns": turns} for pair, turns in self.turns.items()]
+        return json.dumps({"connection": self.connection, "stolen": round(self.stolen, 4), "pairs": pairs}) + "\n"
+
+    @classmethod
+    def of(cls, line: str) -> Launched:
+        """What `line` wrote. Of loads that are not set against each other any more nothing is read."""
+        kept = json.loads(line)
+        known = {(pair.ours, pair.hand): pair for pair in PAIRS}
+        turns = {(one["ours"], one["hand"]): [(ours, hand) for ours, hand in one["turns"]] for one in kept["pairs"]}
+        return cls(kept["connection"], {known[name]: turns[name] for name in turns if name in known}, kept["stolen"])
+
+
+def by_connection(launches: Sequence[Launched]) -> Mapping[str, Sequence[Turns]]:
+    """The turns of all launches, for `ratios_table`."""
+    found: dict[str, list[Turns]] = {}
+    for one in launches:
+        found.setdefault(one.connection, []).append(one.turns)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _kept(file: Path | None) -> list[Launched]:
+    if file is None or not file.exists():
+        return []
+    return [Launched.of(line) for line in file.read_text("utf-8").splitlines()]
+
+
 # ---------------- measuring
 
 
@@ -160,8 +236,22 @@ class _Asked:
 
     launches: int
     turns: int
+    long_turns: int
     requests: int | None
     long: int
+    kinds: Collection[str]
+    file: Path | None
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        return [pair for pair in PAIRS if pair.kind in self.kinds]
+
+
+def _processors() -> tuple[int, int]:
+    """Ticks of all processors since they started: those that their host gave to others, and all."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    return ticks[7], sum(ticks)
 
 
 @dataclass(frozen=True)
@@ -222,7 +312,7 @@ class Shell:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         assert process.stdin is not None
-        process.stdin.write('cd "$(mktemp -d)" || exit\n')
+        process.stdin.write('cd "$(mktemp -d -p /dev/shm)" || exit\n')
 
     def run(self, command: Sequence[str]) -> str:
         """What the command printed. Raises EngineError where it fails, takes too long, or the shell has ended."""
@@ -272,21 +362,25 @@ def _launch(context: LaunchContext, case: Case, resolved: ResolvedLaunch, asked:
         _tell(f"{case.id} {name}: slices of {size:,} requests")
         for pair in PAIRS[: len(_GENERATORS)]:
             bench.turns(pair, 1)
-        few = min(_SECONDS_EACH, asked.turns)
-        return {pair: bench.turns(pair, few if pair.long else asked.turns) for pair in PAIRS}
+        return {pair: bench.turns(pair, asked.long_turns if pair.long else asked.turns) for pair in asked.pairs}
 
 
-def _measure(perl: str, asked: _Asked, found: dict[str, list[Turns]]) -> None:
-    """Both kinds of connection take turns, launch by launch, and each launch goes into `found` as it ends."""
+def _measure(perl: str, asked: _Asked, found: list[Launched]) -> None:
+    """Both kinds of connection take turns, launch by launch, and each launch is kept as it ends."""
     project = open_project(_ROOT, tell=_tell)
     cases, _ = project.select(discover(project.suite, [rf"^psgi\.Starlet\({re.escape(perl)}, (close|keepalive)\)\Z"]))
     resolved = {case.id: project.resolve(case) for case in cases}
-    found.update({dict(case.params)["connection"]: [] for case in cases})
     with project.measuring(new_id(), owner_token(), None, _tell) as context:
         for number in range(1, asked.launches + 1):
             for case in cases:
+                stolen, ticks = _processors()
                 turns = _launch(context, case, resolved[case.id], asked, f"launch {number}")
-                found[dict(case.params)["connection"]].append(turns)
+                after, ticks_after = _processors()
+                one = Launched(dict(case.params)["connection"], turns, (after - stolen) / max(1, ticks_after - ticks))
+                found.append(one)
+                if asked.file:
+                    with asked.file.open("a", encoding="utf-8") as file:
+                        file.write(one.line())
 
 
 def main() -> None:
@@ -299,21 +393,37 @@ def main() -> None:
     parser.add_argument(
         "--turns", type=int, default=16, help="of a pair of short loads in a launch [default: %(default)s]"
     )
+    parser.add_argument("--long-turns", type=int, default=8, help="of one that takes seconds [default: %(default)s]")
     parser.add_argument("--requests", type=int, help="of a slice [default: as many as windtunnel finds]")
     parser.add_argument("--long", type=int, default=5_000, help="requests of a long load [default: %(default)s]")
+    kinds = tuple(dict.fromkeys(pair.kind for pair in PAIRS))
+    parser.add_argument("--kind", choices=kinds, action="append", help="what is set against what [default: all]")
+    parser.add_argument("--file", type=Path, help="add the launches to this file; the table is of all that it holds")
+    parser.add_argument(
+        "--stolen", type=float, default=0.02, help="more of it, and a launch is not counted [default: %(default)s]"
+    )
     parser.add_argument("--page", type=Path, help="put the table into this page, too")
     options = parser.parse_args()
-    found: dict[str, list[Turns]] = {}
+    asked = _Asked(
+        options.launches,
+        options.turns,
+        options.long_turns,
+        options.requests,
+        options.long,
+        options.kind or kinds,
+        options.file,
+    )
+    found = _kept(options.file)
     try:
-        with graceful_signals(_tell):
-            asked = _Asked(options.launches, options.turns, options.requests, options.long)
-            _measure(options.perl, asked, found)
+        if asked.launches:
+            with graceful_signals(_tell):
+                _measure(options.perl, asked, found)
     except (WindtunnelError, Interrupted) as error:
         _tell(f"bench/byhand: {error}\n{error.detail}".rstrip())
-        if any(found.values()):  # half an hour of the machine is not thrown away
-            print(ratios_table(found), end="")
+        if found:  # half an hour of the machine is not thrown away
+            print(report(found, options.stolen), end="")
         sys.exit(int(error.exit))
-    text = ratios_table(found)
+    text = report(found, options.stolen)
     print(text, end="")
     if options.page:
         place(options.page, "byhand", text)

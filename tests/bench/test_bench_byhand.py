@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from benchlib.byhand import PAIRS, Shell, Turns, printed_rate, ratios_table
+from benchlib.byhand import PAIRS, Launched, Shell, Turns, by_connection, printed_rate, ratios_table, report
 
 from commands import run
 from windtunnel.errors import EngineError
@@ -53,24 +53,54 @@ def test_a_tool_that_printed_none_measured_nothing(tool: str) -> None:
 def test_there_is_a_row_for_each_pair_and_connection() -> None:
     found = _rows(ratios_table({"close": _launches(8), "keepalive": _launches(8)}))
     assert set(found) == {(name, pair.ours, pair.hand) for name in ("close", "keepalive") for pair in PAIRS}
-    assert all(cells[5] == "1.000 [1.000, 1.000]" and cells[6] == "yes" for cells in found.values())
+    assert all(cells[6] == "1.000 [1.000, 1.000]" and cells[7] == "yes" for cells in found.values())
 
 
 def test_what_is_off_is_not_called_near() -> None:
     found = _rows(ratios_table({"close": _launches(8, windtunnel_wrk=0.95, h2load_long=1.25)}))
-    assert found["close", "wrk", "wrk"][5:] == ["0.950 [0.950, 0.950]", "no"]
-    assert found["close", "h2load", "h2load long"][5:] == ["0.800 [0.800, 0.800]", "no"]
-    assert found["close", "h2load", "h2load"][6] == "yes"
+    assert found["close", "wrk", "wrk"][6:] == ["0.950 [0.950, 0.950]", "no"]
+    assert found["close", "h2load", "h2load long"][6:] == ["0.800 [0.800, 0.800]", "no"]
+    assert found["close", "h2load", "h2load"][7] == "yes"
 
 
 def test_launches_that_differ_leave_it_open() -> None:
     mixed = [*_launches(4, windtunnel_ab=0.9), *_launches(4, windtunnel_ab=1.1)]
-    assert _rows(ratios_table({"close": mixed}))["close", "ab", "ab"][6] == "not sure"
+    assert _rows(ratios_table({"close": mixed}))["close", "ab", "ab"][7] == "not sure"
 
 
 def test_too_few_launches_claim_nothing() -> None:
     cells = _rows(ratios_table({"close": _launches(2)}))["close", "ab", "ab"]
-    assert cells[5:] == ["1.000 (too few launches for an interval)", "not known"]
+    assert cells[6:] == ["1.000 (too few launches for an interval)", "not known"]
+
+
+def test_what_is_kept_is_what_was_seen() -> None:
+    launches = [Launched(name, _launches(1)[0], 0.25) for name in ("keepalive", "close", "keepalive")]
+    assert [Launched.of(one.line()) for one in launches] == launches
+    found = by_connection(launches)
+    assert {name: len(turns) for name, turns in found.items()} == {"close": 1, "keepalive": 2}
+
+
+def test_a_pair_that_some_launches_lack_has_those_of_the_others() -> None:
+    (whole,) = _launches(1)
+    like = {pair: turns for pair, turns in whole.items() if pair.kind.startswith("like with like")}
+    found = _rows(ratios_table({"close": [whole, like, like]}))
+    assert found["close", "ab", "ab"][5] == "3"
+    assert found["close", "wrk", "ab long"][5] == "1"
+    assert set(_rows(ratios_table({"close": [like]}))) == {("close", pair.ours, pair.hand) for pair in like}
+
+
+def test_a_launch_that_had_to_share_its_processors_is_not_counted() -> None:
+    (turns,) = _launches(1)
+    text = report([Launched("close", turns, share) for share in (0.0, 0.02, 0.021, 0.5)], 0.02)
+    table, _, words = text.partition("\n\n")
+    assert {cells[5] for cells in _rows(table).values()} == {"2"}
+    assert words.startswith("2 of 4 launches are counted")
+
+
+def test_a_pair_of_former_days_is_not_read() -> None:
+    (whole,) = _launches(1)
+    line = Launched("close", whole, 0.0).line().replace('"wrk"', '"siege"')
+    assert {pair.ours for pair in Launched.of(line).turns} == {"h2load", "ab", "h2load long", "ab long"}
 
 
 @pytest.fixture
