@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchlib.noise import whole_lines
 from benchlib.tables import place, table
 from windtunnel.adapters.owner import new_id, owner_token
 from windtunnel.adapters.project import open_project
@@ -224,7 +225,11 @@ def by_connection(launches: Sequence[Launched]) -> Mapping[str, Sequence[Turns]]
 def _kept(file: Path | None) -> list[Launched]:
     if file is None or not file.exists():
         return []
-    return [Launched.of(line) for line in file.read_text("utf-8").splitlines()]
+    text = file.read_text("utf-8")
+    lines = whole_lines(text)
+    if not text.endswith("\n"):  # the launch in flight is lost, and the next one begins a line
+        file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return [Launched.of(line) for line in lines]
 
 
 # ---------------- measuring
@@ -312,7 +317,7 @@ class Shell:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         assert process.stdin is not None
-        process.stdin.write('cd "$(mktemp -d -p /dev/shm)" || exit\n')
+        process.stdin.write("""cd "$(mktemp -d -p /dev/shm)" || exit; trap 'rm -rf "$PWD"' EXIT\n""")
 
     def run(self, command: Sequence[str]) -> str:
         """What the command printed. Raises EngineError where it fails, takes too long, or the shell has ended."""

@@ -33,6 +33,7 @@ __all__ = [
     "noise_pair",
     "pair_line",
     "read_noise",
+    "whole_lines",
     "write_noise",
 ]
 
@@ -132,7 +133,7 @@ def read_noise(path: Path, conditions: str = "quiet") -> tuple[Sitting, ...]:
     """
     try:
         text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode()
-        records = [json.loads(line) for line in _whole(text)]
+        records = [json.loads(line) for line in whole_lines(text)]
     except (OSError, lzma.LZMAError, ValueError) as error:
         raise ConfigError(f"is neither recorded noise nor a run file: {error}", file=path) from error
     if records and records[0].get("format") == RUN_FORMAT:
@@ -142,8 +143,8 @@ def read_noise(path: Path, conditions: str = "quiet") -> tuple[Sitting, ...]:
     return tuple(_sitting(part) for part in _parts(records))
 
 
-def _whole(text: str) -> list[str]:
-    """The lines that end."""
+def whole_lines(text: str) -> list[str]:
+    """The lines that end: the last one of a file may have been cut short."""
     return [line for line in text.split("\n")[:-1] if line]
 
 

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import hashlib
 import os
-from importlib import metadata
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -25,7 +24,7 @@ def vega_bundle() -> bytes:
     is kept in the user's cache folder, by the converter's version; what is not as it was written there is made anew.
     """
     convert = converter()
-    folder, version = user_cache_path("windtunnel"), metadata.version("vl-convert-python")
+    folder, version = user_cache_path("windtunnel"), str(convert.__version__)
     for path in folder.glob(f"vega-{version}-*.js"):
         with contextlib.suppress(OSError):
             if path == _kept(folder, version, found := path.read_bytes()):
